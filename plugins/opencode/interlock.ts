@@ -16,7 +16,7 @@ const DEADLINE_MS = 10_000
 // Sends one event to the program and returns what it answers.
 function ask(event) {
   return new Promise((resolve, reject) => {
-    const failed = (why) => reject(new Error(`interlock: ${why}; nothing was let through`))
+    const failed = (why) => reject(new Error(`interlock: ${why}; nothing was allowed`))
     const child = spawn(PROGRAM, [...BEFORE, "hook", "opencode", event.event, ...BEHIND], { stdio: ["pipe", "pipe", "pipe"] })
     const late = setTimeout(() => {
       child.kill("SIGKILL")
@@ -34,7 +34,7 @@ function ask(event) {
     child.on("close", (code) => {
       clearTimeout(late)
       if (code !== 0) {
-        reject(new Error(complaint.trim() || `interlock: it ended with ${code}; nothing was let through`))
+        reject(new Error(complaint.trim() || `interlock: it ended with ${code}; nothing was allowed`))
         return
       }
       try {
@@ -82,7 +82,7 @@ export const InterlockPlugin = async ({ client, directory }) => {
   async function parentOf(session) {
     if (!parents.has(session)) {
       const found = await client.session.get({ path: { id: session } })
-      if (!found?.data) throw new Error(`interlock: whose session ${session} is, is not known; nothing was let through`)
+      if (!found?.data) throw new Error(`interlock: whose session ${session} is, is not known; nothing was allowed`)
       parents.set(session, found.data.parentID ?? null)
     }
     return parents.get(session) ?? undefined

@@ -68,7 +68,7 @@ fn session(binary: &std::path::Path) -> Result<Vec<Line>> {
     if !output.status.success() {
         bail!("`{program} demo` ended with {}", output.status);
     }
-    let text = String::from_utf8(output.stdout).context("the demo prints what is no text")?;
+    let text = String::from_utf8(output.stdout).context("the demo prints what is not text")?;
     let mut at_ms = 400;
     let mut lines = vec![Line {
         at_ms,

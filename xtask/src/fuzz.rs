@@ -64,7 +64,7 @@ pub(crate) fn run(arguments: &[&str]) -> Result<ExitCode> {
         _ => bail!("`fuzz` takes a number of seconds and a target, and nothing more"),
     };
     if !seconds.bytes().all(|byte| byte.is_ascii_digit()) {
-        bail!("`{seconds}` is no number of seconds");
+        bail!("`{seconds}` is not a number of seconds");
     }
     if !tools::cargo_has("fuzz") {
         bail!("`cargo fuzz` is not installed: `cargo install cargo-fuzz`");

@@ -98,5 +98,5 @@ pub(crate) fn run(arguments: &[&str]) -> Result<ExitCode> {
 
 fn number(word: &str) -> Result<u64> {
     word.parse()
-        .with_context(|| format!("`{word}` is no number of sequences or seed"))
+        .with_context(|| format!("`{word}` is not a number of sequences or seed"))
 }

@@ -220,7 +220,7 @@ pub(crate) fn check_node() -> Result<()> {
     let major: u32 = major
         .unwrap_or_default()
         .parse()
-        .with_context(|| format!("`node --version` says `{version}`, which is no version"))?;
+        .with_context(|| format!("`node --version` says `{version}`, which is not a version"))?;
     if major < NODE_MAJOR_MIN {
         bail!("Node is `{version}`, and the real clients need {NODE_MAJOR_MIN} or newer");
     }

@@ -1,4 +1,4 @@
-//! The placement of a session that refuses the fewest calls: a shortest path over calls and states.
+//! Finds the placement of a session that refuses the fewest calls: a shortest path over calls and states.
 
 use std::{
     collections::{BTreeMap, VecDeque},
@@ -26,39 +26,39 @@ pub(crate) struct Step {
     pub(crate) cost: Cost,
     from: Option<u32>,
     pub(crate) how: How,
-    /// Whether no other step of its layer permits more for less.
+    /// Whether no other step of its layer permits at least as much at a lower cost.
     live: bool,
 }
 
-/// What is done in a step.
+/// The kind of a step.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum How {
     Start,
-    /// Something without a call, by its number at the node before.
+    /// A step without a call, by its index at the node before.
     Free(u32),
-    /// The call with this number.
+    /// The call with this index.
     Call(u32, Verdict),
 }
 
 /// A placement.
 #[derive(Debug)]
 pub(crate) struct Path {
-    /// Its steps, from the start on.
+    /// Steps from the start on.
     pub(crate) steps: Vec<Step>,
-    /// The calls that are refused wherever the run may have been, and what each was told where.
+    /// Calls that are refused at every possible node, with the answer at each.
     pub(crate) everywhere: Vec<(usize, Refusals)>,
     /// Whether the run could have ended after the last call, without another refusal.
     pub(crate) can_end: bool,
-    /// Whether more states were there than are followed.
+    /// Whether there were more states than are followed.
     pub(crate) bounded: bool,
-    /// Whether the recording says which transitions were asked for.
+    /// Whether the recording contains the requested transitions.
     pub(crate) recorded: bool,
 }
 
-/// What a call that passes nowhere was told at each node.
+/// Answers at each node to a call that is refused everywhere.
 type Refusals = Vec<(u32, Rc<Told>)>;
 
-/// The steps that lead to where a session may be after a call, by place.
+/// Steps that lead to where a session may be after a call, by place.
 type Front = IndexMap<u32, Vec<u32>>;
 
 struct Aligner<'a> {
@@ -68,7 +68,7 @@ struct Aligner<'a> {
     steps: Vec<Step>,
     bounded: bool,
     recorded: bool,
-    /// Calls that are still to come.
+    /// Number of calls still to come.
     left: u64,
 }
 
@@ -175,7 +175,7 @@ impl Aligner<'_> {
                     FreeAct::Event { .. } if self.recorded => continue,
                     FreeAct::Event { .. } => step.cost.moved(self.left),
                     FreeAct::Yes => step.cost.approved(self.left),
-                    // A no is an answer too, and leaves the run where it was.
+                    // A rejection is an answer, too, and leaves the run unchanged.
                     FreeAct::No => step.cost.approved(self.left),
                 };
                 let how = How::Free(short(index));
@@ -185,7 +185,7 @@ impl Aligner<'_> {
         self.bound(front);
     }
 
-    /// Gives up the costliest steps where there are too many.
+    /// Drops the costliest steps if there are too many.
     fn bound(&mut self, front: &mut Front) {
         let count: usize = front.values().map(Vec::len).sum();
         if count <= self.options.states_max {
@@ -206,7 +206,7 @@ impl Aligner<'_> {
         }
     }
 
-    /// Lets a call happen wherever the session may be; the second value says where and why, if no place lets it pass.
+    /// Makes a call at every possible node; the second value gives the refusals if no node allows it.
     fn call(&mut self, front: &Front, call: &JudgedCall) -> (Front, Option<Refusals>) {
         let mut said: BTreeMap<(u32, u32), (u32, Rc<Told>)> = BTreeMap::new();
         let mut next = Front::new();
@@ -219,7 +219,7 @@ impl Aligner<'_> {
             let Some(node) = self.nodes.get(step.node) else {
                 continue;
             };
-            // What limits have counted matters where one call may use up several at once.
+            // What limits have counted matters if one call may use up several at once.
             let own = if self.nodes.counts_files && writes {
                 step.node
             } else {
@@ -247,7 +247,7 @@ impl Aligner<'_> {
             passes |= passed || unguarded;
             let how = How::Call(short(call.index), told.verdict);
             let (to, cost) = match told.verdict {
-                // Nothing of it is known, it did not run, or the run guards nothing any more.
+                // Its effects are unknown, it did not run, or the run no longer guards anything.
                 _ if unguarded || !call.ran => (step.node, step.cost),
                 Verdict::NotJudged => (step.node, step.cost),
                 Verdict::Deny => (step.node, step.cost.refused()),
@@ -266,7 +266,7 @@ impl Aligner<'_> {
         (next, refused)
     }
 
-    /// Returns the cheapest step of those that `fits`.
+    /// Returns the cheapest of the steps that `fits` accepts.
     fn best(&self, front: &Front, fits: impl Fn(&Node) -> bool) -> Option<u32> {
         let all = front.values().flatten().copied();
         let fitting = all.filter(|number| {

@@ -1,4 +1,4 @@
-//! From a recorded call to the one that the engine judges.
+//! Converts recorded calls for the engine.
 
 use std::rc::Rc;
 
@@ -16,36 +16,36 @@ use crate::nodes::short;
 /// A recorded call, ready to be judged.
 #[derive(Debug)]
 pub(crate) struct JudgedCall {
-    /// Its place in the session.
+    /// Index in the session.
     pub(crate) index: usize,
     pub(crate) made: Rc<Made>,
     /// Whether it ran.
     pub(crate) ran: bool,
-    /// Whether it succeeded; what the recording does not say counts as a success without an exit code.
+    /// Whether it succeeded; an unknown outcome counts as a success without an exit code.
     pub(crate) ok: bool,
     pub(crate) exit: Option<i64>,
     pub(crate) bytes: u64,
-    /// Whether it is a shell line that was seen to succeed, and whose exit code is not known.
+    /// Whether it is a shell line that succeeded with an unknown exit code.
     pub(crate) exit_unknown: bool,
 }
 
-/// A call as it was made, whatever came of it.
+/// A call as it was made, independent of its outcome.
 #[derive(Debug)]
 pub(crate) struct Made {
-    /// Two that were made with the same arguments may have the same number; others never do.
+    /// Number that calls with equal arguments may share; others never do.
     pub(crate) number: u32,
-    /// The call; `Err`: why it cannot be judged.
+    /// The call; `Err` with the reason why it cannot be judged.
     pub(crate) call: Result<ToolCall, &'static str>,
-    /// What asks the engine about it.
+    /// Command that proposes it to the engine.
     pub(crate) proposal: Option<Command>,
-    /// The transition that it asks for, and with which data.
+    /// Requested transition, with its data.
     pub(crate) asks: Option<(String, Object)>,
 }
 
 impl Made {
     fn new(number: u32, call: Result<ToolCall, &'static str>, recorded: &Call) -> Self {
         let propose = |call: &ToolCall| Command {
-            // Nothing that is followed hangs on the time.
+            // Nothing that is followed depends on the time.
             at_ms: 0,
             kind: CommandKind::Propose(Box::new(call.clone())),
         };
@@ -57,29 +57,29 @@ impl Made {
         }
     }
 
-    /// Tells whether it may write files.
+    /// Returns whether it may write files.
     pub(crate) fn writes(&self) -> bool {
         let call = self.call.as_ref();
         call.is_ok_and(|call| !call.facts.writes.is_empty())
     }
 }
 
-/// Calls that are remembered at once; after that all are forgotten.
+/// Maximum number of calls in the cache; beyond it, the cache is cleared.
 const REMEMBERED_MAX: usize = 8_192;
 
-/// The calls that were made in one place: the same ones are made again and again.
+/// The calls that were made in one place, where the same ones are made again and again.
 #[derive(Debug, Default)]
 pub(crate) struct Calls {
     /// Where they were made.
     scenario: Option<Scenario>,
-    /// By the tool, its arguments, and who called it.
+    /// Calls by tool, arguments and caller.
     made: IndexMap<String, Rc<Made>>,
-    /// How many there have been.
+    /// Number of calls so far.
     count: usize,
 }
 
 impl Calls {
-    /// Makes every call of a session again.
+    /// Reconstructs every call of a session.
     pub(crate) fn of(&mut self, session: &Session, scenario: &Scenario) -> Vec<JudgedCall> {
         if self.scenario.as_ref() != Some(scenario) {
             self.made.clear();
@@ -122,7 +122,7 @@ impl Calls {
             ..
         } = recorded;
         let key = match record {
-            // What a log keeps of a call is read anew.
+            // The log's record of a call is parsed again.
             Some(_) => None,
             None => serde_json::to_string(&(tool, input, agent, &session.client, files)).ok(),
         };
@@ -144,16 +144,16 @@ impl Calls {
     }
 }
 
-/// Makes a recorded call again, with its facts.
+/// Reconstructs a recorded call, with its facts.
 ///
 /// # Errors
-/// What the recording does not keep of it.
+/// Returns what the recording does not contain of it.
 pub fn made(
     session: &Session,
     scenario: &Scenario,
     recorded: &Call,
 ) -> Result<ToolCall, &'static str> {
-    // A log keeps of a call what it shows of it.
+    // The log contains only a summary of a call.
     if let Some(record) = &recorded.record {
         return read_again(scenario, record).map(|again| again.call);
     }
@@ -168,7 +168,7 @@ pub fn made(
     Ok(call(scenario, &line, recorded.id.clone()))
 }
 
-/// Returns the transition that a call of Interlock's own tool asks for.
+/// Returns the transition that a call of a control tool requests.
 fn asked(call: &ToolCall, recorded: &Call) -> Option<(String, Object)> {
     if call.kind != CallKind::Control(ControlTool::Transition) {
         return None;

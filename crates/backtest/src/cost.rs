@@ -1,12 +1,12 @@
-//! What a placement costs.
+//! The cost of a placement.
 
-/// What a placement costs: fewer refusals come first, then fewer answers of a person, then fewer transitions.
+/// The cost of a placement: refusals count first, then answers of a person, then transitions.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Cost {
     pub(crate) refusals: u32,
     pub(crate) approvals: u32,
     pub(crate) events: u32,
-    /// How many calls come after each transition, summed: of equal placements the later one is taken.
+    /// Number of calls after each transition, summed: of equal placements the later transition is preferred.
     pub(crate) early: u64,
 }
 
@@ -18,7 +18,7 @@ impl Cost {
         }
     }
 
-    /// Adds an answer of a person that `left` calls come after.
+    /// Adds an answer of a person, followed by `left` calls.
     pub(crate) const fn approved(self, left: u64) -> Self {
         Self {
             approvals: self.approvals + 1,
@@ -27,7 +27,7 @@ impl Cost {
         }
     }
 
-    /// Adds a transition that `left` calls come after.
+    /// Adds a transition, followed by `left` calls.
     pub(crate) const fn moved(self, left: u64) -> Self {
         Self {
             events: self.events + 1,

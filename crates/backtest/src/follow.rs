@@ -1,4 +1,4 @@
-//! What a call is told at a node, and where it leads.
+//! The answer to a call at a node, and the node after it.
 
 use std::rc::Rc;
 
@@ -22,17 +22,17 @@ use crate::{
     verdict::Verdict,
 };
 
-/// Makes a command; nothing that is followed hangs on the time.
+/// Creates a command; nothing that is followed depends on the time.
 const fn now(kind: CommandKind) -> Command {
     Command { at_ms: 0, kind }
 }
 
-/// Answers that are remembered at once; after that all are forgotten.
+/// Maximum number of answers in the cache; beyond it, the cache is cleared.
 const REMEMBERED_MAX: usize = 65_536;
 
-/// Asks the engine about a call where a node stands, unless it was asked about the same call in a run judged alike.
+/// Asks the engine about a call at a node, unless the answer is known from an equivalent run.
 pub(crate) fn told(nodes: &mut Nodes, node: u32, call: &JudgedCall, options: Options) -> Rc<Told> {
-    // What limits have counted matters where one call may use up several at once.
+    // What limits have counted matters if one call may use up several at once.
     let own = nodes.counts_files && call.made.writes();
     let key = Question {
         call: call.made.number,
@@ -86,7 +86,7 @@ fn asked(nodes: &mut Nodes, node: u32, call: &JudgedCall, options: Options) -> T
     }
 }
 
-/// Numbers what an allowed call brings about; `None`: it hangs on more than the marks of the call and its end.
+/// Numbers the effects of an allowed call; returns `None` if they depend on more than the call's marks and its end.
 fn change(nodes: &mut Nodes, events: &[Event], call: &JudgedCall, options: Options) -> Option<u32> {
     let [Event::CallAllowed { path, marks, .. }] = events else {
         return None;
@@ -98,7 +98,7 @@ fn change(nodes: &mut Nodes, events: &[Event], call: &JudgedCall, options: Optio
     let mut text = if nodes.counts_files || marks.files.is_empty() {
         serde_json::to_vec(marks)
     } else {
-        // Which files they are matters to limits alone, and to interrupts, which name them again.
+        // The files themselves matter only to limits, and to interrupts, which name them again.
         serde_json::to_vec(&CallMarks {
             files: Vec::new(),
             ..marks.clone()
@@ -115,7 +115,7 @@ fn exit(call: &JudgedCall, options: Options) -> Option<i64> {
     call.exit.or(assumed)
 }
 
-/// Returns the node after a call that passed.
+/// Returns the node after an allowed call.
 pub(crate) fn after(
     nodes: &mut Nodes,
     node: u32,
@@ -134,7 +134,7 @@ pub(crate) fn after(
     performed(nodes, node, call, options).map_or(node, |(to, _)| to)
 }
 
-/// Lets a call run and end, with a person's yes where one is asked.
+/// Runs and ends a call, with a person's approval if one is requested.
 pub(crate) fn performed(
     nodes: &mut Nodes,
     node: u32,
@@ -190,7 +190,7 @@ pub(crate) fn performed(
     Some((nodes.number(run), all))
 }
 
-/// Gives the engine a command, and folds what it says.
+/// Applies a command with the engine, and folds its events.
 fn apply(nodes: &Nodes, run: &mut Run, all: &mut Vec<Event>, command: &Command) -> Reply {
     let decision = decide(nodes.machine(), run, command);
     let before = std::mem::replace(run, Abstraction::fresh());

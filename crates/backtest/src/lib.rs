@@ -1,9 +1,8 @@
-//! A workflow against sessions that really happened.
+//! Judges a workflow against recorded sessions.
 //!
-//! A recorded session says which calls were made, and not where in a workflow they would have been made. So the
-//! states are found: the placement that refuses the fewest calls, by a shortest path over the calls and the states
-//! that `prove` tells apart. Each step of it is one of the real `decide` and `evolve`. Nothing runs, and nothing is
-//! looked at on the disk.
+//! A recorded session contains the calls, but not the states of a workflow in which they would have been made. So the states are
+//! searched: the placement that refuses the fewest calls, by a shortest path over the calls and the states that `prove`
+//! distinguishes. Each step of it is one of the real `decide` and `evolve`. Nothing is run, and the disk is not accessed.
 
 mod align;
 mod calls;
@@ -29,7 +28,7 @@ use interlock_simulate::Scenario;
 
 use nodes::Nodes;
 
-/// A workflow that sessions are placed in.
+/// A workflow in which sessions are placed.
 #[derive(Debug)]
 pub struct Backtester {
     calls: Calls,
@@ -39,10 +38,10 @@ pub struct Backtester {
 }
 
 impl Backtester {
-    /// Reads a machine.
+    /// Prepares a machine.
     ///
     /// # Errors
-    /// Says what of it cannot be followed yet.
+    /// Returns what of it is not supported yet.
     pub fn new(machine: &Machine, options: Options) -> Result<Self, String> {
         Ok(Self {
             calls: Calls::default(),
@@ -54,7 +53,7 @@ impl Backtester {
 
     /// Places a session; `scenario` is where it took place.
     ///
-    /// Pure: the same session in the same place gives the same answer.
+    /// Pure: the same session in the same scenario gives the same answer.
     pub fn place(&mut self, session: &Session, scenario: &Scenario) -> Backtest {
         let calls = self.calls.of(session, scenario);
         let path = align::align(&mut self.nodes, &mut self.rules, &calls, self.options);
@@ -62,13 +61,13 @@ impl Backtester {
         report::of(&mut self.nodes, &mut self.rules, session, &calls, placed)
     }
 
-    /// Returns what mattered of the rules, and ends.
+    /// Returns the effects of the rules, consuming the backtester.
     #[must_use]
     pub fn into_rules(self) -> Rules {
         self.rules
     }
 
-    /// Returns what mattered of the rules in all sessions so far.
+    /// Returns the effects of the rules in all sessions so far.
     #[must_use]
     pub const fn rules(&self) -> &Rules {
         &self.rules

@@ -1,4 +1,4 @@
-//! The runs that a session may have been at, one for each state that rules can tell apart.
+//! The runs that a session may have been at, one for each state that rules can distinguish.
 
 use std::rc::Rc;
 
@@ -8,35 +8,35 @@ use interlock_prove::{AbstractState, Abstraction, FreeAct};
 
 use crate::told::{Question, Told};
 
-/// Runs of one machine, each by a number.
+/// Runs of one machine, by number.
 #[derive(Debug)]
 pub(crate) struct Nodes {
     abstraction: Abstraction,
     all: IndexMap<AbstractState, Node>,
-    /// What decides a call, without what limits have counted.
+    /// What determines the answer to a call, without the counts of limits.
     judged: IndexSet<Box<[u32]>>,
-    /// Everything but what limits have counted, and which files they have counted.
+    /// Everything except the counts of limits and the counted files.
     places: IndexSet<(u32, Box<[u32]>)>,
-    /// What calls have brought about that change no file, by the node and the number of the change.
+    /// Results of calls that change no file, by the node and the number of their effects.
     pub(crate) steps: IndexMap<(u32, u32), u32>,
     pub(crate) changes: IndexSet<Vec<u8>>,
-    /// What calls were told.
+    /// Answers to calls.
     pub(crate) told: IndexMap<Question, Rc<Told>>,
-    /// Whether some state counts the bytes of results.
+    /// Whether some state limits the bytes of results.
     pub(crate) counts_bytes: bool,
     /// Whether a write may lead to another state.
     pub(crate) interrupts: bool,
-    /// Whether what a call is told may depend on what limits have counted, beyond whether they are used up.
+    /// Whether the answer to a call may depend on the counts of limits, not only on whether they are used up.
     pub(crate) counts_files: bool,
 }
 
-/// One run.
+/// A run.
 #[derive(Debug)]
 pub(crate) struct Node {
     pub(crate) run: Run,
-    /// Nodes of the same place differ in what limits have counted alone.
+    /// Nodes of the same place differ only in the counts of limits.
     pub(crate) place: u32,
-    /// Nodes with the same number are told the same about a call.
+    /// Nodes with the same number give the same answers to calls.
     pub(crate) judged: u32,
     used: Box<[u64]>,
     files: Box<[u32]>,
@@ -44,7 +44,7 @@ pub(crate) struct Node {
 }
 
 impl Node {
-    /// Tells whether its run has ended.
+    /// Returns whether its run has ended.
     pub(crate) const fn is_over(&self) -> bool {
         self.run.is_over()
     }
@@ -54,7 +54,7 @@ impl Node {
 #[derive(Debug)]
 pub(crate) struct Free {
     pub(crate) act: FreeAct,
-    /// The transitions that it takes: the state, the event, and which of its branches.
+    /// Its transitions: the state, the event, and the index of the branch.
     pub(crate) taken: Vec<(String, String, usize)>,
     pub(crate) to: u32,
 }
@@ -90,13 +90,13 @@ impl Nodes {
         &self.abstraction
     }
 
-    /// Returns the node that every session begins at; `None`: the workflow cannot begin.
+    /// Returns the node at which every session begins; `None` if the workflow cannot begin.
     pub(crate) fn start(&mut self) -> Option<u32> {
         let run = self.abstraction.start()?;
         Some(self.number(run))
     }
 
-    /// Returns the number of the node that stands for a run.
+    /// Returns the number of the node of a run.
     pub(crate) fn number(&mut self, run: Run) -> u32 {
         let named = self.abstraction.name(&run);
         let judged = short(self.judged.insert_full(named.judged.clone()).0);
@@ -123,7 +123,7 @@ impl Nodes {
         self.all.get_index(number as usize).map(|(_, node)| node)
     }
 
-    /// Tells whether a node may do all that another of the same place may, as far as limits go.
+    /// Returns whether a node permits everything that another of the same place does, as far as limits are concerned.
     pub(crate) fn permits(&self, one: &Node, other: &Node) -> bool {
         let used = || one.used.iter().zip(&other.used);
         let mut files = one.files.iter().zip(&other.files);
@@ -156,12 +156,12 @@ impl Nodes {
     }
 }
 
-/// Shortens a number; a table of more than four thousand million items fits no memory.
+/// Shortens a number; a table with more than four thousand million items does not fit into memory.
 pub(crate) fn short(number: usize) -> u32 {
     u32::try_from(number).unwrap_or(u32::MAX)
 }
 
-/// Names the states that a run stands in.
+/// Returns the names of a run's current states.
 pub(crate) fn standing(run: &Run) -> Vec<String> {
     let leaves = run.open_leaves();
     let frames = leaves.iter().filter_map(|path| run.frame(path));

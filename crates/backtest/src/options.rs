@@ -1,11 +1,11 @@
-//! How sessions are placed.
+//! Options of placing sessions.
 
-/// How a session is placed.
+/// Options of placing a session.
 #[derive(Debug, Clone, Copy)]
 pub struct Options {
-    /// Whether a shell line that was seen to succeed without an exit code counts as one that ended with 0.
+    /// Whether a shell line that succeeded without a recorded exit code counts as exit code 0.
     pub assume_exit: bool,
-    /// States that are followed beside each other, at most.
+    /// Maximum number of states that are followed at once.
     pub states_max: usize,
 }
 

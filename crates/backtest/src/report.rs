@@ -1,4 +1,4 @@
-//! What comes of placing a session.
+//! The result of placing a session.
 
 use std::rc::Rc;
 
@@ -24,56 +24,56 @@ use crate::{
     verdict::Verdict,
 };
 
-/// A session as it was placed in a workflow.
+/// A session as placed in a workflow.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Backtest {
-    /// Every call, where it was placed.
+    /// Every call with its place.
     pub placed: Vec<Placed>,
-    /// Calls that are refused wherever the run may have been when they were made.
+    /// Calls that are refused wherever the run may have been.
     pub everywhere: Vec<Refused>,
-    /// The fewest refusals that a placement can have.
+    /// Smallest number of refusals of any placement.
     pub fewest: u64,
-    /// The answers of a person that it takes.
+    /// Required answers of a person.
     pub approvals: u64,
-    /// The transitions that it takes.
+    /// Required transitions.
     pub transitions: u64,
-    /// Where the run would have stood still.
+    /// Where the run would have been stuck.
     pub stops: Vec<Stop>,
-    /// How long it stood in each state, in the order in which they were entered.
+    /// How long it was in each state, in the order of entry.
     pub stays: Vec<Stay>,
     /// Whether the run could have ended after the last call without another refusal.
     pub can_end: bool,
-    /// Calls that did not run when they were recorded; they count neither as passed nor as refused.
+    /// Calls that did not run when they were recorded; they count neither as allowed nor as refused.
     pub not_run: u64,
-    /// Calls that could not be judged, by the reason.
+    /// Calls that could not be judged, by reason.
     pub not_judged: IndexMap<&'static str, u64>,
-    /// Shell lines that succeeded as far as the recording says, and whose exit code is not known.
+    /// Shell lines that succeeded with an unknown exit code.
     pub exits_unknown: u64,
     /// Whether the transitions are those of the recording.
     pub recorded: bool,
-    /// Whether more states were there than were followed, so that fewer refusals may be possible.
+    /// Whether there were more states than were followed, so that fewer refusals may be possible.
     pub bounded: bool,
 }
 
-/// A call, where it was placed.
+/// A placed call.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Placed {
-    /// Its number in the session.
+    /// Index in the session.
     pub index: usize,
-    /// What is done before it, in words.
+    /// Description of what is done before it.
     pub before: Vec<String>,
-    /// The states that the run stands in.
+    /// Current states of the run.
     pub states: Vec<String>,
-    /// What it is told.
+    /// Answer to the call.
     pub verdict: Verdict,
-    /// Why it is refused, or a person is asked.
+    /// Why it is refused, or why a person is asked.
     pub refusal: Option<Refusal>,
     /// Whether it ran when it was recorded.
     pub ran: bool,
 }
 
 impl Placed {
-    /// Tells whether it ran when it was recorded and is refused now.
+    /// Returns whether it ran when it was recorded and is refused now.
     #[must_use]
     pub fn is_refused(&self) -> bool {
         self.ran && self.verdict == Verdict::Deny
@@ -83,37 +83,37 @@ impl Placed {
 /// A call that is refused wherever the run may have been.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Refused {
-    /// Its number in the session.
+    /// Index in the session.
     pub index: usize,
-    /// Each state with the reason.
+    /// Reason in each state.
     pub because: Vec<(Vec<String>, Refusal)>,
 }
 
-/// Calls in a row that are refused, between which the run stands still.
+/// A sequence of refused calls during which the run is stuck.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Stop {
-    /// The first of them.
+    /// Index of the first one.
     pub first: usize,
-    /// The last.
+    /// Index of the last one.
     pub last: usize,
-    /// Where the run stands.
+    /// Current states of the run.
     pub states: Vec<String>,
-    /// Why no transition leads on, where one is written.
+    /// Why no existing transition can be taken.
     pub waits_for: Vec<String>,
 }
 
-/// How long a run stood in a state.
+/// Time that a run spent in a state.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Stay {
     /// The state.
     pub state: String,
-    /// Calls that were made in it.
+    /// Number of calls in it.
     pub calls: u64,
-    /// Milliseconds from each call in it to the next; `None`: the recording has no times.
+    /// Milliseconds from each call in it to the next; `None` if the recording has no times.
     pub ms: Option<u64>,
 }
 
-/// Says what came of a placement.
+/// Creates the result of a placement.
 pub(crate) fn of(
     nodes: &mut Nodes,
     rules: &mut Rules,
@@ -235,7 +235,7 @@ fn everywhere(nodes: &Nodes, path: &Path) -> Vec<Refused> {
     let one = |(index, told): &(usize, Vec<(u32, Rc<Told>)>)| {
         let because = told.iter().filter_map(|(node, told)| {
             let refusal = told.refusal.clone()?;
-            // Where the run was over before, the call shows only that it was not yet.
+            // If the run was over before, the call only shows that it was not yet.
             let states = nodes.get(*node).map(|node| standing(&node.run))?;
             (refusal.code != Code::RunOver).then_some((states, refusal))
         });
@@ -277,7 +277,7 @@ fn stops(nodes: &Nodes, placed: &[Placed], at_nodes: &[u32]) -> Vec<Stop> {
     stops
 }
 
-/// Says why no transition leads on from where a run stands.
+/// Describes why no transition of the current states can be taken.
 fn waits_for(nodes: &Nodes, node: u32) -> Vec<String> {
     let Some(run) = nodes.get(node).map(|node| &node.run) else {
         return Vec::new();

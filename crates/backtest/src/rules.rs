@@ -1,4 +1,4 @@
-//! Which rules of a workflow mattered in the sessions that were placed.
+//! The rules of a workflow that had an effect in the placed sessions.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -7,13 +7,13 @@ use interlock_core::{
     refusal::Code,
 };
 
-/// Which rules of a workflow mattered.
+/// The rules of a workflow that had an effect.
 #[derive(Debug, Default)]
 pub struct Rules {
     states: Vec<String>,
     transitions: Vec<(String, String, usize, bool)>,
     interrupts: Vec<String>,
-    /// What each state restricts: the name of the field, and the code that it refuses with.
+    /// Restrictions of each state: the field, and the codes of its refusals.
     restricts: Vec<(String, &'static str, &'static [Code])>,
     entered: BTreeSet<String>,
     taken: BTreeSet<(String, String, usize)>,
@@ -22,7 +22,7 @@ pub struct Rules {
 }
 
 impl Rules {
-    /// Reads the rules of a machine; none has mattered yet.
+    /// Collects the rules of a machine, none of which has had an effect yet.
     #[must_use]
     pub fn of(machine: &Machine) -> Self {
         let mut rules = Self::default();
@@ -51,7 +51,7 @@ impl Rules {
         rules
     }
 
-    /// Adds what mattered to another.
+    /// Adds the effects of another collection.
     pub fn add(&mut self, other: Self) {
         self.entered.extend(other.entered);
         self.taken.extend(other.taken);
@@ -82,8 +82,8 @@ impl Rules {
         self.raised.insert(interrupt.to_owned());
     }
 
-    /// Lists the rules that made no difference: what no session came to, and what refused no call wherever it may
-    /// have been made.
+    /// Lists the rules that made no difference: states that no session reached, and restrictions that refused no call in any
+    /// possible placement.
     #[must_use]
     pub fn idle(&self) -> Vec<String> {
         let mut idle = Vec::new();
@@ -123,7 +123,7 @@ impl Rules {
     }
 }
 
-/// Lists what a state restricts.
+/// Lists the restrictions of a state.
 fn restricts(state: &State) -> Vec<(&'static str, &'static [Code])> {
     let policy = &state.policy;
     if !matches!(state.activity, Activity::Await) {

@@ -1,4 +1,4 @@
-//! What a call is told, and everything that the answer depends on.
+//! The answer to a call, and everything that it depends on.
 
 use interlock_core::refusal::Refusal;
 
@@ -10,18 +10,18 @@ pub(crate) struct Told {
     pub(crate) verdict: Verdict,
     /// Why it is refused, or a person is asked.
     pub(crate) refusal: Option<Refusal>,
-    /// The number of what it brings about, where that is the same wherever it is told so.
+    /// Number of its effects, if they are the same for every equal answer.
     pub(crate) change: Option<u32>,
 }
 
-/// Everything that an answer depends on: where all of it is the same, the answer is.
+/// Everything that an answer depends on: equal questions have equal answers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) struct Question {
-    /// The number of the call.
+    /// Number of the call.
     pub(crate) call: u32,
-    /// The number of what decides a call at the node.
+    /// Number of what determines the answer at the node.
     pub(crate) judged: Option<u32>,
-    /// The node itself, where one call may use up several limits at once.
+    /// The node itself, if one call may use up several limits at once.
     pub(crate) node: Option<u32>,
     pub(crate) ok: bool,
     pub(crate) exit: Option<i64>,

@@ -1,6 +1,6 @@
-//! What a call is told.
+//! The verdict on a call.
 
-/// What a call is told.
+/// The verdict on a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Verdict {
     /// It may run.
@@ -9,6 +9,6 @@ pub enum Verdict {
     Ask,
     /// It may not run.
     Deny,
-    /// The recording keeps too little of it.
+    /// The recording contains too little of it.
     NotJudged,
 }

@@ -94,6 +94,6 @@ fn other(script: &str) -> Result<Duration> {
     let nanos: f64 = text
         .trim()
         .parse()
-        .with_context(|| format!("`{text}` is no time"))?;
+        .with_context(|| format!("`{text}` is not a time"))?;
     Ok(Duration::from_secs_f64(nanos / 1e9))
 }

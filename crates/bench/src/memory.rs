@@ -76,7 +76,7 @@ pub(crate) fn peak_of(parent: &mut Command) -> Result<Peak> {
         .map(|word| word.parse().ok())
         .collect();
     let Some([kilobytes, microseconds]) = numbers.as_deref() else {
-        bail!("`{text}` is no size and time");
+        bail!("`{text}` is not a size and time");
     };
     Ok(Peak {
         kilobytes: u32::try_from(*kilobytes)?,

@@ -1,4 +1,4 @@
-//! A run is asked something by a person, and answers them.
+//! Sends a person's command to a run, and prints the answer.
 
 use interlock_clients::forget_held;
 use interlock_core::{command::CommandKind, run::Run};
@@ -11,16 +11,16 @@ use crate::{
     review, standing, telemetry,
 };
 
-/// Does what follows from an answer that a run took.
+/// Applies the consequences of an answer that a run accepted.
 pub(crate) fn after(run: &Run) {
     telemetry::nudge();
     if run.is_over() {
-        // A mark that stays is looked at again by the next hook.
+        // The next hook checks a marker that could not be removed.
         let _ = forget_held(app::configuration().as_deref(), run.id.as_str());
     }
 }
 
-/// Asks the run, prints its answer, and makes a refusal the exit code.
+/// Sends a command to the run, prints its answer, and turns a refusal into the exit code.
 pub(crate) fn ask_run(app: &App, mut live: Live, command: CommandKind, as_json: bool) -> Done {
     let (word, meant) = match &command {
         CommandKind::Approve(answer) => ("approved", review::meant(&live, answer.path.as_deref())),
@@ -40,7 +40,7 @@ pub(crate) fn ask_run(app: &App, mut live: Live, command: CommandKind, as_json: 
         let mut line = json!({ "ok": ok, "code": code, "message": message });
         if let Value::Object(status) = status {
             for (key, value) in status {
-                // The code of a run that is over does not hide why it was refused.
+                // The exit code of an ended run must not hide the reason of the refusal.
                 if ok || key != "code" {
                     live::put(&mut line, &key, value);
                 }

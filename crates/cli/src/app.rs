@@ -1,4 +1,4 @@
-//! What every command knows: how to print, where it was called, and what belongs to there.
+//! What every command knows: how to print, where it was called, and what belongs to that place.
 
 use std::{
     ffi::OsString,
@@ -15,14 +15,14 @@ use interlock_store::Home;
 
 use crate::{failure::Failure, output::Output};
 
-/// What every command is given.
+/// The context of a command.
 #[derive(Debug, Clone)]
 pub(crate) struct App {
     /// How to print.
     pub(crate) output: Output,
     /// Where the command was called.
     pub(crate) directory: PathBuf,
-    /// What the invocation was started with, once it was asked for.
+    /// Environment of the invocation, once it was needed.
     environment: OnceLock<Environment>,
 }
 
@@ -34,41 +34,41 @@ impl App {
 
     /// Returns the root of the project that workflows of steps belong to here.
     ///
-    /// A folder with `.flowstate/` is one too.
+    /// A folder with `.flowstate/` is a project, too.
     pub(crate) fn flow_project(&self) -> PathBuf {
         workflow_root(&self.directory, home_of_person().as_deref())
     }
 
-    /// Returns the run that is meant: an id, a prefix of one, a name, or the newest of this project.
+    /// Finds a run by an id, a prefix of one, or a name; without one, the newest of this project.
     pub(crate) fn find_run(&self, wanted: Option<&str>) -> Result<RunId, Failure> {
         Ok(self.environment()?.find_run(wanted)?)
     }
 
-    /// Returns the workflows that have a name here and may hold an agent.
+    /// Returns the workflows that have a name here and may guard an agent.
     pub(crate) fn library(&self) -> Library {
         Library::new(&self.project(), configuration().as_deref())
     }
 
-    /// Returns the workflows that have a name here, those of `.flowstate/` before all others.
+    /// Returns the workflows that have a name here, with those of `.flowstate/` first.
     ///
-    /// To be looked at only: an agent may write there.
+    /// For reading only: an agent may write there.
     pub(crate) fn library_to_read(&self) -> Library {
         self.library_of(&self.directory)
     }
 
-    /// Returns the same as seen from `directory`.
+    /// Returns the same for `directory`.
     pub(crate) fn library_of(&self, directory: &Path) -> Library {
         self.library()
             .with_person(directory, home_of_person().as_deref(), variable("PATH"))
     }
 
-    /// Returns the workflows as seen from the root of any project.
+    /// Returns the workflows for the root of any project.
     pub(crate) fn library_of_project(root: &Path) -> Library {
         let library = Library::new(root, configuration().as_deref());
         library.with_person(root, home_of_person().as_deref(), variable("PATH"))
     }
 
-    /// Returns the workflow that is meant where none is named: the project's policy, or the only one it has.
+    /// Returns the default workflow: that of the project's policy, or the project's only one.
     pub(crate) fn own_workflow(&self) -> Result<String, Failure> {
         let root = self.project();
         if let Some(name) = Config::of_project(&root)?.workflow {
@@ -92,7 +92,7 @@ impl App {
         Err(Failure::usage(why))
     }
 
-    /// Takes another directory than the one in which the program was called.
+    /// Creates a context for another directory than the one in which the program was called.
     pub(crate) const fn at(output: Output, directory: PathBuf) -> Self {
         Self {
             output,
@@ -101,7 +101,7 @@ impl App {
         }
     }
 
-    /// Returns the same with another output.
+    /// Returns the context with another output.
     pub(crate) fn with(&self, output: Output) -> Self {
         Self {
             output,
@@ -109,7 +109,7 @@ impl App {
         }
     }
 
-    /// Returns what this invocation was started with.
+    /// Returns the environment of this invocation.
     pub(crate) fn environment(&self) -> Result<&Environment, Failure> {
         if let Some(known) = self.environment.get() {
             return Ok(known);
@@ -137,12 +137,12 @@ pub(crate) fn configuration() -> Option<PathBuf> {
     configuration_directory(variable)
 }
 
-/// Returns the home of the person, where there is one.
+/// Returns the person's home directory, if there is one.
 pub(crate) fn home_of_person() -> Option<PathBuf> {
     variable("HOME").map(PathBuf::from)
 }
 
-/// Marks every further line of a message as one that goes on.
+/// Marks every further line of a message as a continuation.
 pub(crate) fn indented(message: &str) -> String {
     message.replace('\n', "\n  ")
 }
@@ -154,7 +154,7 @@ impl App {
     }
 }
 
-/// Returns the program's own absolute path.
+/// Returns the absolute path of this program.
 pub(crate) fn program() -> Result<PathBuf, Failure> {
     let path = std::env::current_exe().context("the path of this program is unknown")?;
     Ok(absolute(&path))

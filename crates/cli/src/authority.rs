@@ -1,6 +1,6 @@
-//! Whether a person asks: at a terminal, or with the token only a person has seen.
+//! Whether a person calls: at a terminal, or with the token that only a person has seen.
 //!
-//! Below a guarded agent nobody is a person, whatever terminal or token there is.
+//! No process below a guarded agent is a person, whatever terminal or token it has.
 
 mod terminal;
 
@@ -17,8 +17,8 @@ use crate::{app::App, failure::Failure, live};
 
 /// Returns the person's name, or refuses.
 ///
-/// A token that an open run's agent has in its environment counts for `run` where that is
-/// another; `None`: what is done is about all of them, and it counts for nothing.
+/// A token in the environment of an open run's agent counts for `run` only if that is a different run; with `None`, the command
+/// concerns all runs, and such a token does not count.
 pub(crate) fn person(app: &App, run: Option<&RunId>) -> Result<String, Failure> {
     let Some(token) = crate::app::variable(PERSONS_TOKEN) else {
         at_a_terminal_or(
@@ -57,7 +57,7 @@ pub(crate) fn person(app: &App, run: Option<&RunId>) -> Result<String, Failure> 
     }
 }
 
-/// Refuses unless a person sits at a terminal.
+/// Refuses unless a person uses a terminal.
 pub(crate) fn at_a_terminal(app: &App) -> Result<(), Failure> {
     at_a_terminal_or(app, "only a person at a terminal may do this")
 }
@@ -96,7 +96,7 @@ fn not_below_a_guarded(guarded: &[Guarded]) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Returns the name of the person, for the log.
+/// Returns the person's name, for the log.
 pub(crate) fn name() -> String {
     ["USER", "LOGNAME"]
         .iter()
@@ -114,6 +114,6 @@ pub(crate) fn ancestors() -> Result<Vec<ClientProcess>, Failure> {
 /// Lists the ancestors of a process, nearest first.
 fn ancestors_of(pid: u32) -> Result<Vec<Process>, Failure> {
     process::ancestors(pid).ok_or_else(|| {
-        anyhow::anyhow!("it cannot be told who this process runs for: the processes above it are too many, or keep changing").into()
+        anyhow::anyhow!("it is unknown for whom this process runs: the processes above it are too many, or keep changing").into()
     })
 }

@@ -1,4 +1,4 @@
-//! From the command line to a command, one module each, and from its end to an exit code.
+//! Dispatches the command line to a command, one module each, and its result to an exit code.
 
 mod attest;
 pub(crate) mod backtest;
@@ -59,7 +59,7 @@ use crate::{
 
 /// Runs the program.
 pub(crate) fn run(arguments: Vec<OsString>) -> ExitCode {
-    // A client calls this on every tool call: nothing is built that it does not need.
+    // A client calls this for every tool call: nothing is built that it does not need.
     if arguments.get(1).map(OsString::as_os_str) == Some(OsStr::new("hook"))
         && !asks_for_help(&arguments)
     {
@@ -98,7 +98,7 @@ pub(crate) fn run(arguments: Vec<OsString>) -> ExitCode {
     }
 }
 
-/// Returns what stands before `--`, behind which a line of its own begins.
+/// Returns the arguments before `--`, after which a separate command line begins.
 fn before_line(arguments: &[OsString]) -> &[OsString] {
     let end = arguments.iter().position(|argument| argument == "--");
     arguments
@@ -170,7 +170,7 @@ fn dispatch(app: &App, command: Command) -> Done {
     }
 }
 
-/// Prints what is wrong with the command line, or the help that was asked for.
+/// Prints what is wrong with the command line, or the requested help.
 fn print_usage(error: &clap::Error) -> io::Result<()> {
     let plain = error.render().to_string();
     let shown = visible_lines(&plain);
@@ -180,7 +180,7 @@ fn print_usage(error: &clap::Error) -> io::Result<()> {
     io::stderr().write_all(shown.as_bytes())
 }
 
-/// Writes an error and what caused it in one line.
+/// Formats an error and its causes in one line.
 fn chain(error: &anyhow::Error) -> String {
     let mut text = String::new();
     for cause in error.chain().map(ToString::to_string) {

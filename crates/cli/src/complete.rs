@@ -1,4 +1,4 @@
-//! What a shell may complete beside the words of the command line: workflows, runs, states and events.
+//! Shell completions for workflows, runs, states and events.
 //!
 //! Whatever cannot be read offers nothing: a completion never fails.
 
@@ -21,10 +21,10 @@ use crate::{
     output::Output,
 };
 
-/// The variable by which a completion script asks.
+/// Variable with which a completion script calls.
 const VARIABLE: &str = "INTERLOCK_COMPLETE";
 
-/// Answers a completion script and ends; returns where none asks.
+/// Answers a completion script and exits; returns if no script is calling.
 pub(crate) fn answer() {
     if std::env::var_os(VARIABLE).is_some() {
         CompleteEnv::with_factory(args::command)
@@ -81,7 +81,7 @@ pub(crate) fn run(current: &OsStr) -> Vec<CompletionCandidate> {
     beginning(current, candidates.flatten())
 }
 
-/// Offers the states of the workflow that the line names.
+/// Offers the states of the workflow in the command line.
 pub(crate) fn state(current: &OsStr) -> Vec<CompletionCandidate> {
     let machine = word_after("explain").and_then(|name| machine_of(&name));
     let states = machine.map(|machine| machine.states).unwrap_or_default();
@@ -94,7 +94,7 @@ pub(crate) fn state(current: &OsStr) -> Vec<CompletionCandidate> {
     )
 }
 
-/// Offers the events that the run may be sent: the one that the line names, or the newest.
+/// Offers the events that the run accepts: the run in the command line, or the newest.
 pub(crate) fn event(current: &OsStr) -> Vec<CompletionCandidate> {
     let run = word_after("--run");
     let report = here()
@@ -136,7 +136,7 @@ fn machine_of(workflow: &str) -> Option<Machine> {
     Some(loaded.machine)
 }
 
-/// Returns the word of the line that is completed which follows another.
+/// Returns the word of the command line after another.
 fn word_after(word: &str) -> Option<String> {
     let mut words = std::env::args().skip_while(|known| known != "--").skip(1);
     words.find(|known| known == word)?;

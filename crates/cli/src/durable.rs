@@ -1,4 +1,4 @@
-//! Runs that Interlock carries out itself: started, driven, and what came of them.
+//! Durable runs: starting, driving and reporting them.
 
 mod begin;
 mod cancel;

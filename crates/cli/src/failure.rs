@@ -1,35 +1,35 @@
-//! Why a command ended other than as asked, and with which exit code.
+//! Why a command did not succeed, and its exit code.
 
 use std::process::ExitCode;
 
-/// A command that did not do what was asked.
+/// A command that did not do what was requested.
 #[derive(Debug)]
 pub(crate) enum Failure {
-    /// Everything has been said already; only the exit code is left.
+    /// Everything has been printed; only the exit code remains.
     Said(Exit),
     /// One sentence for the person.
     Error(Exit, anyhow::Error),
 }
 
-/// The exit codes, a contract with scripts.
+/// The exit codes, which scripts rely on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Exit {
     /// The workflow failed, something was refused, or errors were found.
     Failed,
-    /// The command line, or the input, is not one of ours.
+    /// The command line or the input is invalid.
     Usage,
     /// Cancelled.
     Cancelled,
     /// It waits for a person.
     Waiting,
-    /// Nothing is wrong, and not all of it was found out.
+    /// Nothing is wrong, but not everything was determined.
     Undecided,
-    /// The code that a workflow ended with.
+    /// Exit code of a workflow.
     Own(u8),
 }
 
 impl Exit {
-    /// Returns the code that the process ends with.
+    /// Returns the exit code of the process.
     pub(crate) const fn code(self) -> u8 {
         match self {
             Self::Failed => 1,
@@ -55,11 +55,11 @@ impl<E: Into<anyhow::Error>> From<E> for Failure {
 }
 
 impl Failure {
-    /// Makes a usage error.
+    /// Creates a usage error.
     pub(crate) fn usage(error: impl Into<anyhow::Error>) -> Self {
         Self::Error(Exit::Usage, error.into())
     }
 }
 
-/// What a command returns.
+/// Result of a command.
 pub(crate) type Done = Result<(), Failure>;

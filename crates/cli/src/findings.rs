@@ -1,6 +1,6 @@
-//! What `check`, `test` and `prove` find, in the formats that other programs read.
+//! Findings of `check`, `test` and `prove`, in formats for other programs.
 //!
-//! Each command fills one [`Findings`]; how it is written down is decided here alone.
+//! Each command fills one [`Findings`]; only this module decides how it is written.
 
 mod github;
 mod junit;
@@ -18,48 +18,48 @@ use place::Repository;
 pub(crate) struct Findings {
     /// The command.
     command: &'static str,
-    /// What is said about places in files.
+    /// Problems at places in files.
     findings: Vec<Finding>,
-    /// What was tried, whether it passed or not.
+    /// Checks, whether they passed or not.
     cases: Vec<Case>,
 }
 
 /// One problem and its place.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Finding {
-    /// The stable word for this kind of problem.
+    /// Stable identifier of this kind of problem.
     pub(crate) rule: String,
-    /// How much it weighs.
+    /// Severity of the problem.
     pub(crate) severity: Severity,
     /// What is wrong, and what to do about it.
     pub(crate) message: String,
     /// The file, as the command names it.
     pub(crate) file: String,
-    /// The line, counted from 1.
+    /// Line, from 1.
     pub(crate) line: usize,
-    /// The column, counted from 1 in characters, where it is known.
+    /// Column in characters, from 1, if known.
     pub(crate) column: Option<usize>,
 }
 
-/// One thing that was tried, as a test of a test report.
+/// One check, written as a test of a test report.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Case {
     /// The file it belongs to, as the command names it.
     pub(crate) file: String,
     /// Its name.
     pub(crate) name: String,
-    /// How it ended.
+    /// Outcome of the check.
     pub(crate) outcome: CaseResult,
 }
 
-/// How a case ended.
+/// Outcome of a case.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum CaseResult {
-    /// As it should.
+    /// The case passed.
     Passed,
-    /// Otherwise; why.
+    /// The case failed, with the reason.
     Failed(String),
-    /// It could not be decided; why.
+    /// The case could not be decided, with the reason.
     Undecided(String),
 }
 
@@ -88,7 +88,7 @@ impl Findings {
         self.cases.push(case);
     }
 
-    /// Adds the case that a file is in order: it fails with what `found` says that weighs at least `limit`.
+    /// Adds the case that a file is valid: it fails with those of `found` that have at least the severity `limit`.
     pub(crate) fn add_file(&mut self, file: &str, name: &str, found: &[Finding], limit: Severity) {
         let stops: Vec<String> = found
             .iter()
@@ -106,7 +106,7 @@ impl Findings {
         });
     }
 
-    /// Prints everything in `format`; nothing where the command prints for itself.
+    /// Prints everything in `format`; nothing if the command prints it itself.
     pub(crate) fn print(mut self, app: &App, format: FindingFormat) -> Done {
         let repository = Repository::around(&app.directory);
         for finding in &mut self.findings {

@@ -1,4 +1,4 @@
-//! Live runs: opening them, asking them, printing where they stand.
+//! Open runs: opening, commands and printing.
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -19,7 +19,7 @@ use crate::{
     failure::{Exit, Failure},
 };
 
-/// A run that has been opened.
+/// An open run.
 #[derive(Debug)]
 pub(crate) struct Live {
     pub(crate) home: Home,
@@ -28,7 +28,7 @@ pub(crate) struct Live {
     pub(crate) run: Run,
 }
 
-/// Opens the run that is meant: an id, a prefix of one, a name, or the newest of this project.
+/// Opens a run by an id, a prefix of one, or a name; without one, the newest of this project.
 pub(crate) fn open(app: &App, wanted: Option<&str>) -> Result<Live, Failure> {
     let home = app.home()?;
     let id = app.find_run(wanted)?;
@@ -44,7 +44,7 @@ pub(crate) fn open(app: &App, wanted: Option<&str>) -> Result<Live, Failure> {
 }
 
 impl Live {
-    /// Asks the run and records what follows.
+    /// Sends a command to the run and records the resulting events.
     pub(crate) fn ask(&mut self, command: CommandKind) -> Result<Decision, Failure> {
         let command = Command {
             at_ms: now_ms(),
@@ -59,7 +59,7 @@ impl Live {
     }
 }
 
-/// Says what a reply means: whether it is yes, the code and the sentence.
+/// Returns the meaning of a reply: whether it was accepted, the code and the sentence.
 pub(crate) fn reply(reply: &Reply) -> (bool, Option<&'static str>, String) {
     match reply {
         Reply::Accepted => (true, None, String::new()),
@@ -84,7 +84,7 @@ pub(crate) fn load(app: &App, wanted: &str) -> Result<Loaded, Failure> {
     load_from(app, &app.library(), wanted)
 }
 
-/// Loads a workflow that is only looked at.
+/// Loads a workflow for reading only.
 pub(crate) fn load_to_read(app: &App, wanted: &str) -> Result<Loaded, Failure> {
     load_from(app, &app.library_to_read(), wanted)
 }
@@ -103,7 +103,7 @@ pub(crate) fn load_source(
     said(app, load_workflow(source, None, library))
 }
 
-/// Loads a workflow, with doubts as errors.
+/// Loads a workflow, with ambiguities as errors.
 pub(crate) fn load_source_strictly(
     app: &App,
     library: &Library,
@@ -112,7 +112,7 @@ pub(crate) fn load_source_strictly(
     said(app, load_strictly(source, None, library))
 }
 
-/// Prints what is wrong with a workflow.
+/// Prints the errors and warnings of a workflow.
 fn said(app: &App, loaded: Result<Loaded, Vec<Diagnostic>>) -> Result<Loaded, Failure> {
     loaded.map_err(|diagnostics| {
         let text = render(&diagnostics, app.output.colours_errors());
@@ -123,7 +123,7 @@ fn said(app: &App, loaded: Result<Loaded, Vec<Diagnostic>>) -> Result<Loaded, Fa
     })
 }
 
-/// Reads an option that holds a JSON object.
+/// Parses an option that is a JSON object.
 pub(crate) fn object(option: &str, text: Option<&str>) -> Result<Object, Failure> {
     let Some(text) = text else {
         return Ok(Object::new());
@@ -140,7 +140,7 @@ pub(crate) fn now_ms() -> u64 {
     u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
 }
 
-/// Says how long ago something was, in its largest whole unit.
+/// Formats how long ago something was, in its largest whole unit.
 pub(crate) fn since(at_ms: u64) -> String {
     let seconds = now_ms().saturating_sub(at_ms) / 1_000;
     match seconds {
@@ -151,12 +151,12 @@ pub(crate) fn since(at_ms: u64) -> String {
     }
 }
 
-/// Tells whether a run has ended.
+/// Returns whether a run has ended.
 pub(crate) fn is_over(home: &Home, run: &interlock_core::names::RunId) -> Result<bool, Failure> {
     Ok(home.open_run(run)?.load()?.is_over())
 }
 
-/// Returns what the events of a run survive, as configured.
+/// Returns the configured durability of a run's events.
 pub(crate) const fn durability(config: &Config) -> Durability {
     match config.store.durability {
         interlock_project::Durability::Process => Durability::Process,

@@ -1,4 +1,4 @@
-//! A recorded event in one line: as JSON, and as a sentence.
+//! Formats a recorded event in one line: as JSON, and as a sentence.
 
 use std::time::{Duration, UNIX_EPOCH};
 
@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use crate::{app::App, failure::Failure, live, output::Style};
 
-/// Writes a recorded event as one flat object.
+/// Formats a recorded event as one flat object.
 pub(crate) fn line(recorded: &Recorded) -> Result<Value, Failure> {
     let mut line =
         json!({ "seq": recorded.seq, "at": time(recorded.at_ms), "event": recorded.event.name() });
@@ -22,7 +22,7 @@ pub(crate) fn line(recorded: &Recorded) -> Result<Value, Failure> {
     );
     for (key, value) in fields.into_iter().filter(|(key, _)| key != "path") {
         match (key.as_str(), value) {
-            // What is asked is told beside the rest, after its kind.
+            // Fields of a command are added next to the rest, with their kind as a prefix.
             ("about", Value::Object(about)) => {
                 for (kind, asked) in about {
                     live::put(&mut line, "about", json!(kind));
@@ -59,23 +59,23 @@ fn fields(event: &Event) -> Result<serde_json::Map<String, Value>, Failure> {
     }
 }
 
-/// Returns the path of the frame that an event is about, with `/` between its names.
+/// Returns the path of an event's frame, with `/` between its names.
 fn event_path(event: &Event) -> Result<String, Failure> {
     let fields = fields(event)?;
     Ok(fields.get("path").map(path_text).unwrap_or_default())
 }
 
-/// Returns the key under which a field is told.
+/// Returns the key under which a field is printed.
 fn shown_key<'a>(key: &'a str, event: &Event) -> &'a str {
     match (key, event) {
-        // The event's own `event` is the name a workflow gives it.
+        // The field `event` is the name from the workflow.
         ("event", _) => "name",
         ("how", Event::TransitionTaken { .. }) => "kind",
         (key, _) => key,
     }
 }
 
-/// Tells whether an event is about whether a proposed call of a stage may run.
+/// Returns whether an event decides whether a proposed call of a stage may run.
 const fn is_verdict(event: &Event) -> bool {
     matches!(
         event,
@@ -88,7 +88,7 @@ const fn is_verdict(event: &Event) -> bool {
     )
 }
 
-/// Puts what was proposed and the code of a refusal beside the rest, where they are easy to filter by.
+/// Adds the proposal and the code of a refusal at the top level, for easy filtering.
 fn put_verdict(line: &mut Value) {
     let of = |key: &str| line.pointer(key).cloned();
     let proposal = of("/call/id").and_then(|id| {
@@ -117,14 +117,14 @@ fn path_text(path: &Value) -> String {
     names.collect::<Vec<_>>().join("/")
 }
 
-/// Writes a recorded event as a person reads it, with its exact time.
+/// Formats a recorded event for people, with its exact time.
 pub(crate) fn sentence(app: &App, recorded: &Recorded) -> Result<String, Failure> {
     let told = told(app, recorded)?;
     let at = time(recorded.at_ms);
     Ok(format!("{:>4} {at} {told}", recorded.seq))
 }
 
-/// Says what a recorded event tells, without its number and time.
+/// Formats a recorded event without its number and time.
 pub(crate) fn told(app: &App, recorded: &Recorded) -> Result<String, Failure> {
     let Description {
         title,
@@ -146,10 +146,10 @@ pub(crate) fn told(app: &App, recorded: &Recorded) -> Result<String, Failure> {
     Ok(format!("{name}{place} {detail}").trim_end().to_owned())
 }
 
-/// The last millisecond that RFC 3339 can write.
+/// Last millisecond that RFC 3339 can represent.
 const LAST_MS: u64 = 253_402_300_799_999;
 
-/// Writes a time as RFC 3339 in UTC, to the millisecond.
+/// Formats a time as RFC 3339 in UTC, with milliseconds.
 pub(crate) fn time(at_ms: u64) -> String {
     let at = UNIX_EPOCH + Duration::from_millis(at_ms.min(LAST_MS));
     humantime::format_rfc3339_millis(at).to_string()

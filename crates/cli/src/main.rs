@@ -1,4 +1,4 @@
-//! The `interlock` command: parses arguments, calls, prints. Decides nothing.
+//! The `interlock` command: parses arguments, calls, prints. It decides nothing.
 
 mod answer;
 mod app;

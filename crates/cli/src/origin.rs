@@ -1,4 +1,4 @@
-//! The files that a run came from: whether they are as they were, and what they say now.
+//! The files that a run came from: their changes since, and their present contents.
 
 use std::{fs, path::Path};
 
@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use crate::{app::App, failure::Failure, live};
 
-/// A file that is not as it was when the run began.
+/// A file that has changed since the run began.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Difference {
     /// The file.
@@ -19,7 +19,7 @@ pub(crate) struct Difference {
 }
 
 impl Difference {
-    /// Says it in words.
+    /// Describes it in words.
     pub(crate) fn sentence(&self) -> String {
         match self.what {
             "gone" => format!("`{}` is gone", self.path),
@@ -27,13 +27,13 @@ impl Difference {
         }
     }
 
-    /// Writes it for JSON.
+    /// Formats it as JSON.
     pub(crate) fn line(&self) -> Value {
         json!({ "path": self.path, "what": self.what })
     }
 }
 
-/// Lists the files that are not as they were when the run began.
+/// Lists the files that have changed since the run began.
 pub(crate) fn differences(origin: &Origin) -> Vec<Difference> {
     let different = |file: &SourceFile| {
         let what = match fs::read(&file.name) {
@@ -49,7 +49,7 @@ pub(crate) fn differences(origin: &Origin) -> Vec<Difference> {
     origin.files.iter().filter_map(different).collect()
 }
 
-/// Makes the origin of a workflow that was just read.
+/// Creates the origin of a workflow that was just read.
 pub(crate) fn of_loaded(directory: &Path, loaded: &Loaded, clean_on_end: bool) -> Origin {
     let files = loaded.bundle.files.iter().map(|file| SourceFile {
         name: directory.join(&file.name).to_string_lossy().into_owned(),
@@ -62,13 +62,13 @@ pub(crate) fn of_loaded(directory: &Path, loaded: &Loaded, clean_on_end: bool) -
     }
 }
 
-/// A workflow as its files say it now.
+/// A workflow according to its present files.
 pub(crate) struct Now {
     pub(crate) machine: Machine,
     pub(crate) origin: Origin,
 }
 
-/// Reads the file of a run again; what is wrong with it is printed.
+/// Reads the file of a run again; its errors are printed.
 pub(crate) fn load_again(app: &App, begun: &Origin, project: Option<&str>) -> Result<Now, Failure> {
     let Some(file) = begun.files.first() else {
         return Err(anyhow::anyhow!("the run does not say which file it came from").into());

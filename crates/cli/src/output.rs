@@ -1,9 +1,9 @@
-//! Printing: to standard output what was asked for, to standard error what went wrong.
+//! Printing: results to standard output, errors to standard error.
 //!
-//! A reader that went away ends the program quietly, as it does every filter.
+//! A closed pipe ends the program quietly, as for every filter.
 //!
-//! INVARIANT: whatever is printed may hold text of others, so nothing but our own colours and
-//! ends of lines steers the terminal; only a document that goes to a file is written as it is.
+//! INVARIANT: whatever is printed may contain text from others, so only Interlock's own colours and line breaks control the
+//! terminal; only a document that goes to a file is written unchanged.
 
 use std::{
     hash::{BuildHasher as _, RandomState},
@@ -49,12 +49,12 @@ impl Output {
         Self { colour }
     }
 
-    /// Tells whether standard output shows colours.
+    /// Returns whether standard output shows colours.
     pub(crate) fn colours(self) -> bool {
         self.decide(io::stdout().is_terminal())
     }
 
-    /// Tells whether standard error shows colours.
+    /// Returns whether standard error shows colours.
     pub(crate) fn colours_errors(self) -> bool {
         self.decide(io::stderr().is_terminal())
     }
@@ -76,23 +76,23 @@ impl Output {
         write(&mut io::stdout().lock(), &shown(text))
     }
 
-    /// Prints one line: a line break within it is shown, so that nothing in it looks like another.
+    /// Prints one line; line breaks in the text are made visible, so that nothing in it looks like another line.
     pub(crate) fn line(self, text: &str) -> Done {
         let line = shown(text).replace('\n', "\\x0a");
         write(&mut io::stdout().lock(), &format!("{line}\n"))
     }
 
-    /// Prints lines, each of which was made fit to be shown by who joined them.
+    /// Prints lines, each of which was already made safe to show.
     pub(crate) fn lines(self, text: &str) -> Done {
         self.text(&format!("{text}\n"))
     }
 
-    /// Prints text that carries colours of its own, in which foreign text is visible already.
+    /// Prints text with its own colours, in which text from others is already safe.
     pub(crate) fn painted(self, text: &str) -> Done {
         write(&mut io::stdout().lock(), text)
     }
 
-    /// Prints what somebody may keep in a file: as it is, but to a terminal as text.
+    /// Prints a document for a file: unchanged, but as text on a terminal.
     pub(crate) fn document(self, text: &str) -> Done {
         if io::stdout().is_terminal() {
             self.text(text)
@@ -101,14 +101,14 @@ impl Output {
         }
     }
 
-    /// Prints one JSON document on a line of its own.
+    /// Prints one JSON document on one line.
     pub(crate) fn json(self, value: &impl Serialize) -> Done {
         let mut line = visible_json(serde_json::to_string(value)?);
         line.push('\n');
         write(&mut io::stdout().lock(), &line)
     }
 
-    /// Prints text to standard error; whoever does not read it any more makes no success of a failure.
+    /// Prints text to standard error; a closed pipe does not turn a failure into a success.
     pub(crate) fn error(self, text: &str) -> Done {
         self.painted_error(&shown(text))
     }
@@ -122,7 +122,7 @@ impl Output {
         }
     }
 
-    /// Says something on standard error, whether or not anybody still reads it.
+    /// Prints a remark to standard error, whether or not anybody reads it.
     pub(crate) fn remark(self, text: &str) {
         let mut to = io::stderr().lock();
         let _ = io::Write::write_all(&mut to, shown(text).as_bytes());
@@ -139,13 +139,13 @@ impl Output {
     }
 }
 
-/// Returns what marks the colours of this process; no text of others can hold it.
+/// Returns the marker of this process's colours, which text from others cannot contain.
 fn key() -> &'static str {
     static KEY: OnceLock<String> = OnceLock::new();
     KEY.get_or_init(|| format!("{:016x}:", RandomState::new().hash_one(std::process::id())))
 }
 
-/// Makes text fit for a terminal: our own colours stay, all else that steers is shown.
+/// Makes text safe for a terminal: own colours stay, all other control characters are made visible.
 fn shown(text: &str) -> String {
     let mark = format!("\u{1b}{}", key());
     let mut parts = text.split(&mark);

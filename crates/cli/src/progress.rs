@@ -1,10 +1,10 @@
-//! What a person sees of a durable run while it goes on.
+//! The progress of a durable run, as a person sees it.
 //!
-//! On a terminal a tree of what runs now, below the lines of what has ended; else one line for
-//! each beginning and each end. Nothing here fails a run: a screen that is gone is not written to.
+//! On a terminal, this is a tree of what is running, below the lines of what has ended; otherwise, one line for each beginning
+//! and each end. Nothing here fails a run: a screen that is gone is no longer written to.
 //!
-//! [`rows`] says what is shown, [`area`] how it comes to the screen and leaves it, [`clean`] what
-//! of a program's output reaches a terminal; [`live`] and [`plain`] are the two screens.
+//! [`rows`] determines what is shown, [`area`] how it is drawn and erased, and [`clean`] which parts of a program's output reach
+//! a terminal; [`live`] and [`plain`] are the two screens.
 
 mod area;
 mod clean;
@@ -26,14 +26,14 @@ use crate::output::Output;
 use live::Live;
 use plain::Plain;
 
-/// What shows a run, until it is closed.
+/// Shows a run until it is closed.
 pub(crate) struct Progress {
     screen: Arc<dyn Screen>,
     live: Option<Arc<Live>>,
 }
 
 impl Progress {
-    /// Chooses what shows a run: a tree where standard error is a terminal, else lines.
+    /// Chooses how to show a run: as a tree if standard error is a terminal, otherwise as lines.
     pub(crate) fn new(output: Output) -> Self {
         let dumb = std::env::var_os("TERM").is_none_or(|term| term.is_empty() || term == "dumb");
         let terminal = device(&io::stderr()).and_then(Terminal::of);
@@ -52,12 +52,12 @@ impl Progress {
         }
     }
 
-    /// Returns what a runner shows programs on.
+    /// Returns the screen for programs.
     pub(crate) fn screen(&self) -> Arc<dyn Screen> {
         Arc::clone(&self.screen)
     }
 
-    /// Takes the tree off the screen; what is shown later stays as it is.
+    /// Erases the tree; later output stays.
     pub(crate) fn close(&self) {
         if let Some(live) = &self.live {
             live.close();

@@ -8,7 +8,7 @@ use interlock_store::LastProof;
 
 use crate::{app::App, live};
 
-/// A workflow whose properties are checked, with the file of properties beside it.
+/// A workflow whose properties are checked, with the file of properties next to it.
 #[derive(Clone, Copy)]
 pub(crate) struct Subject<'a> {
     pub(crate) source: &'a Source,
@@ -21,13 +21,13 @@ impl Subject<'_> {
         std::fs::canonicalize(app.directory.join(&self.source.name)).ok()
     }
 
-    /// Returns all that a proof rests on: the machine has what the file takes from others.
+    /// Returns everything that a proof depends on: the machine includes what the file takes from others.
     fn texts(&self) -> [&str; 3] {
         let beside = self.beside.map_or("", |beside| &beside.text);
         [&self.machine.hash, &self.source.text, beside]
     }
 
-    /// Remembers how a proof ended. One that cannot be remembered is a proof all the same.
+    /// Stores the result of a proof; a failure to store it is ignored.
     pub(crate) fn remember(&self, app: &App, verdicts: &[(String, String)]) {
         if let (Some(path), Ok(home)) = (self.path(app), app.home()) {
             let _ = home.remember_proof(&path, &self.texts(), verdicts, live::now_ms());
@@ -43,7 +43,7 @@ impl Subject<'_> {
     }
 }
 
-/// Reads the file of properties that lies beside a workflow.
+/// Reads the file of properties next to a workflow.
 pub(crate) fn properties_beside(source: &Source) -> Option<Source> {
     let path = Path::new(&source.name).with_extension("properties.yaml");
     let text = std::fs::read_to_string(&path).ok()?;

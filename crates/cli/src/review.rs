@@ -1,4 +1,4 @@
-//! What a person sees before they answer: what a yes means, what it rests on, what has changed.
+//! What a person sees before answering: what an approval means, what it is based on, what has changed.
 
 use std::io::{IsTerminal as _, Write as _};
 
@@ -20,20 +20,20 @@ use crate::{
     output::Style,
 };
 
-/// Lines of a difference that are shown beside a question.
+/// Number of lines of a diff that are shown with a question.
 const DIFF_LINES: usize = 40;
 
-/// What a yes to one request means.
+/// What an approval of a request means.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Review {
-    /// What is asked, line by line.
+    /// The question, line by line.
     pub(crate) rows: Vec<Row>,
     /// What has changed since the run began.
     pub(crate) changes: Changes,
 }
 
 impl Review {
-    /// Looks at what waits in a run.
+    /// Collects what a person needs to know about a request.
     ///
     /// # Errors
     /// The log of the run cannot be read.
@@ -49,7 +49,7 @@ impl Review {
         })
     }
 
-    /// Prints it, what is asked last; a long difference is cut where `more` says how to see the rest.
+    /// Prints it, with the question last; a long diff is cut if `more` says how to see the rest.
     fn print(&self, app: &App, more: Option<&str>) -> Done {
         let out = app.output;
         let shown = more.map_or(usize::MAX, |_| DIFF_LINES);
@@ -85,7 +85,7 @@ impl Review {
     }
 }
 
-/// Returns the colour of a line of a difference.
+/// Returns the style of a line of a diff.
 pub(crate) fn colour(line: &str) -> Option<Style> {
     match line.as_bytes() {
         [b'+', ..] => Some(Style::Green),
@@ -95,14 +95,14 @@ pub(crate) fn colour(line: &str) -> Option<Style> {
     }
 }
 
-/// Returns what waits and is meant by `name`; without a name all that waits.
+/// Returns the requests selected by `name`; without a name, all.
 pub(crate) fn meant(live: &Live, name: Option<&str>) -> Vec<Pending> {
     let mut all = pending(&live.machine, &live.run);
     all.retain(|one| name.is_none_or(|name| one.is_named(name)));
     all
 }
 
-/// Shows all that is known of what waits, and answers nothing.
+/// Shows everything about the requests, without answering.
 pub(crate) fn show(app: &App, live: &Live, meant: &[Pending]) -> Done {
     for asked in meant {
         let review = Review::of(&live.home, &live.log, (&live.machine, &live.run), asked)?;
@@ -111,17 +111,17 @@ pub(crate) fn show(app: &App, live: &Live, meant: &[Pending]) -> Done {
     Ok(())
 }
 
-/// Tells whether a person sits here who can be asked.
+/// Returns whether there is a person here who can be asked.
 fn is_attended() -> bool {
     std::io::stdin().is_terminal() && std::io::stdout().is_terminal()
 }
 
-/// Shows a person at a terminal what a yes means, and asks whether they mean it.
+/// Shows a person at a terminal what an approval means, and asks for confirmation.
 ///
-/// Where nobody sits, whoever calls has said what they mean.
+/// Without a terminal, the command itself counts as the confirmation.
 ///
 /// # Errors
-/// They do not; then nothing is answered.
+/// The person declines; then nothing is answered.
 pub(crate) fn confirm(app: &App, live: &Live, meant: &[Pending]) -> Done {
     if meant.is_empty() || !is_attended() {
         return Ok(());
@@ -155,7 +155,7 @@ pub(crate) fn confirm(app: &App, live: &Live, meant: &[Pending]) -> Done {
     }
 }
 
-/// What became of requests that a person has answered, in a line each.
+/// Describes the outcome of answered requests, one line each.
 pub(crate) fn answered(
     word: &str,
     (machine, run): (&Machine, &Run),
@@ -176,7 +176,7 @@ pub(crate) fn answered(
             continue;
         }
         let line = headline(machine, run, one);
-        // Where it led is what happened, not what was foreseen.
+        // What happened counts, not what was foreseen.
         let line = match (taken.first(), line.split_once(": ")) {
             (Some((event, from, to)), Some((asked, _))) if ids.len() == 1 && event == asked => {
                 interlock_core::visible::visible(&format!("{event}: {from} -> {to}"))

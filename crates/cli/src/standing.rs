@@ -1,4 +1,4 @@
-//! Where a run stands: read from its log, shown, and told to a person. Nothing here changes a run.
+//! The state of a run: read from its log, and shown. Nothing here changes a run.
 
 mod attempts;
 mod halted;
@@ -22,7 +22,7 @@ use crate::{
     live::{Live, put},
 };
 
-/// Tells whether a run that holds an agent stands in a model stage, which Interlock carries out.
+/// Returns whether a run that guards an agent is in a model stage, which Interlock itself runs.
 pub(crate) fn stands_in_stage(machine: &Machine, run: &Run) -> bool {
     let leaves = run.open_leaves();
     let mut frames = leaves.iter().filter_map(|path| run.frame(path));
@@ -30,7 +30,7 @@ pub(crate) fn stands_in_stage(machine: &Machine, run: &Run) -> bool {
 }
 
 impl Live {
-    /// Returns where the run stands, in the shape of `status --json`.
+    /// Returns the state of the run, in the format of `status --json`.
     pub(crate) fn status(&self, decision: Option<&Decision>) -> Result<Value, Failure> {
         let mut line = json!({ "run": self.run.id, "workflow": self.machine.id });
         let held = self.home.session_of(&self.run.id)?;
@@ -73,7 +73,7 @@ impl Live {
 }
 
 impl Live {
-    /// Names the tools of a client that pass here whatever is listed, since they only manage the conversation.
+    /// Names the client's tools that are always allowed here, since they only manage the conversation.
     fn conversation(&self, client: ClientId) -> Vec<&'static str> {
         let focus = place::focus(&self.run, None);
         let state = self.run.frame(&focus).and_then(|frame| {
@@ -86,7 +86,7 @@ impl Live {
     }
 }
 
-/// Says how far shell lines are held here, and how far the last one was.
+/// Describes how far shell lines are confined here, and how far the last one was.
 fn confinement(run: &Run) -> Value {
     let reached = probe();
     let named = |level: Level, not_held: &[NotHeld]| {

@@ -1,4 +1,4 @@
-//! Telemetry beside a command: where spans go, and the process that tells them.
+//! Telemetry of a command: where spans go, and the process that sends them.
 
 use std::process::{Command, Stdio};
 
@@ -9,7 +9,7 @@ use interlock_telemetry::{Parent, Settings};
 
 use crate::app::{self, program, variable};
 
-/// Reads where spans go: the variables, then the person's own configuration.
+/// Reads where spans go: from variables, then from the person's own configuration.
 pub(crate) fn settings() -> anyhow::Result<Settings> {
     let directory = app::configuration();
     let config = Config::of_person(directory.as_deref())?.telemetry;
@@ -21,18 +21,18 @@ pub(crate) fn settings() -> anyhow::Result<Settings> {
     )?)
 }
 
-/// Keeps the trace that a run is started in, so that its spans belong there.
+/// Stores the trace in which a run is started, so that its spans belong to it.
 pub(crate) fn keep_parent(home: &Home, run: &RunId) {
     let parent = variable("TRACEPARENT").and_then(|value| value.into_string().ok());
     if let Some(parent) = parent.filter(|text| Parent::parse(text).is_some()) {
-        // A run is started all the same where its trace cannot be kept.
+        // The run starts even if its trace cannot be stored.
         let _ = home.keep_trace_parent(run, &parent);
     }
 }
 
-/// Starts a process that tells what is new, where telemetry is configured and none is at it.
+/// Starts a process that sends what is new, if telemetry is configured and no such process is running.
 ///
-/// Waits for nothing and fails for nothing.
+/// It waits for nothing and never fails.
 pub(crate) fn nudge() {
     let Ok(set) = settings() else { return };
     if set.endpoint.is_none() {
@@ -41,11 +41,11 @@ pub(crate) fn nudge() {
     let Ok(home) = Home::locate(variable) else {
         return;
     };
-    // Where there has never been a run there is nothing to tell.
+    // Without any run, there is nothing to send.
     if !home.path().join("runs").is_dir() {
         return;
     }
-    // Held by the process that tells; whoever finds it free starts the next.
+    // The sending process holds the lock; whoever finds it free starts the next one.
     let Ok(Some(free)) = home.lock_telling() else {
         return;
     };
@@ -58,7 +58,7 @@ pub(crate) fn nudge() {
             .stdin(Stdio::null())
             .stdout(Stdio::null())
             .stderr(Stdio::null())
-            // Not of the client's group: it outlives the hook.
+            // Not in the client's process group: it outlives the hook.
             .process_group(0)
             .spawn();
         // Whether it could be started changes nothing here.

@@ -1,7 +1,7 @@
-//! `watch`: every run, what waits for a person and the log of one run, live in a terminal.
+//! `watch`: shows every run, the open requests and the log of one run, live in a terminal.
 //!
-//! [`model`] says what a key or a new look at the runs makes of the screen, and is
-//! pure; [`view`] draws it; [`look`] reads the store beside it; [`screen`] joins them.
+//! [`model`] determines how a key or an update changes the screen, and is pure; [`view`] draws it; [`look`] reads the store in
+//! another thread; [`screen`] connects them.
 
 mod look;
 mod model;

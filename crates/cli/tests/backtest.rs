@@ -205,7 +205,7 @@ fn mistakes_are_usage_errors() {
         (&["backtest", "broken.json", "fix.json"], "broken.json"),
         (
             &["backtest", "fix.json", "other.json"],
-            "`other.json` is no recording",
+            "`other.json` is not a recording",
         ),
         (
             &["backtest", "fix.json", "nowhere"],
@@ -217,7 +217,7 @@ fn mistakes_are_usage_errors() {
         ),
         (
             &["backtest", "fix.json", ".", "--since", "soon"],
-            "`soon` is no duration",
+            "`soon` is not a duration",
         ),
     ] {
         let output = run(&room, arguments);

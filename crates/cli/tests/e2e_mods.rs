@@ -132,7 +132,7 @@ fn what_a_person_accepts_holds_for_that_code_alone() {
     for command in ["status", "doctor"] {
         assert!(named(&interlock.run(&[command]).unwrap()), "{command}");
     }
-    // Nobody but a person: here is no terminal.
+    // Nobody but a person: there is no terminal here.
     interlock.run(&["doctor", "--accept"]).unwrap();
     assert!(named(&interlock.run(&["status"]).unwrap()));
     drop(interlock.by_a_person(&["doctor", "--accept"]));

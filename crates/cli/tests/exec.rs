@@ -444,7 +444,7 @@ fn a_protected_file_that_a_program_writes_is_put_back_and_pauses_the_run() {
     assert_eq!(session.room.read(".claude/settings.json"), None);
     let status = session.status();
     let prevented = session.events("ProtectedChanged").is_empty();
-    // What the kernel prevented is no change; what was undone pauses the run.
+    // What the kernel prevented is not a change; what was undone pauses the run.
     assert_eq!(
         status["status"],
         if prevented { "running" } else { "paused" }

@@ -87,7 +87,7 @@ fn every_case_runs_as_it_says() {
     each(&files, |file| {
         match Case::read(&fs::read_to_string(file).unwrap()) {
             Ok(case) => play(INTERLOCK, &case),
-            Err(error) => vec![format!("is no case: {error}")],
+            Err(error) => vec![format!("is not a case: {error}")],
         }
     });
 }

@@ -184,7 +184,7 @@ states:
     room.write("two.yaml", flow).unwrap();
     let output = run(&room, "two.yaml");
     assert!(
-        said(&output).contains("nobody was held to `fix`"),
+        said(&output).contains("nobody was guarded by `fix`"),
         "{}",
         said(&output)
     );

@@ -54,7 +54,7 @@ fn each(area: &str, cases_min: usize) {
             let name = file.file_stem().unwrap().to_string_lossy().into_owned();
             let found = match Case::read(&fs::read_to_string(file).unwrap()) {
                 Ok(case) => play::with_todays_providers(&case, number),
-                Err(error) => vec![format!("is no case: {error}")],
+                Err(error) => vec![format!("is not a case: {error}")],
             };
             wrong.extend(found.iter().map(|found| format!("{name}: {found}")));
         }

@@ -437,7 +437,7 @@ fn a_question_in_the_prompt_is_seen_and_closed_by_what_follows() {
         &json!({"file_path": scene.room.file("a.txt")}),
     );
     assert_eq!(scene.status()["pending"], json!([]));
-    // A call is asked about, and runs with other arguments: that is no yes to it.
+    // A call is asked about, and runs with other arguments: that is not a yes to it.
     let page = |path: &str| json!({"url": format!("https://example.com/{path}")});
     scene.before("t3", "WebFetch", &page("a"));
     assert_eq!(scene.status()["pending"][0]["kind"], "grant");

@@ -308,5 +308,5 @@ fn without_a_terminal_it_says_so() {
     assert_eq!(output.status.code(), Some(2));
     assert!(String::from_utf8_lossy(&output.stderr).contains("needs a terminal"));
     let half = terminal::output(&mut watch(&room)).unwrap();
-    assert_eq!(half.status.code(), Some(2), "its output is no terminal");
+    assert_eq!(half.status.code(), Some(2), "its output is not a terminal");
 }

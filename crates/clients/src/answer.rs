@@ -1,45 +1,45 @@
-//! What a hook answers, in nobody's words; each client's module writes it in its own.
+//! A hook's answer, independent of any client; each client's module writes it in the client's format.
 
 use serde_json::Value;
 
-/// What a hook answers.
+/// The answer of a hook.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Answer {
-    /// To the client.
+    /// Message to the client.
     pub(crate) say: Say,
-    /// Beside that, to the person.
+    /// Additional message to the person.
     pub(crate) person: Option<String>,
-    /// Whether an open run holds the session.
+    /// Whether an open run guards the session.
     pub(crate) held: bool,
 }
 
-/// What a client is told.
+/// The part of an answer that is for the client.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Say {
     /// No opinion: the client's own rules decide.
     Nothing,
-    /// The call is denied.
+    /// Denies the call.
     Deny(String),
-    /// The client is to ask its person.
+    /// Asks the client to prompt its person.
     Ask(String),
-    /// The call passes without a question of the client's own.
+    /// Allows the call without the client's own prompt.
     Allow(String),
-    /// The client is to run `input` in the place of what the agent wrote.
+    /// Runs `input` in place of what the agent wrote.
     Rewrite {
-        /// Whether it asks its person first.
+        /// Whether the client prompts its person first.
         asks: bool,
-        /// The reason given.
+        /// Reason shown with the answer.
         reason: String,
-        /// All the arguments.
+        /// The complete arguments.
         input: Value,
     },
-    /// Text for the conversation.
+    /// Adds text to the conversation.
     Add(String),
-    /// The session is not to go on.
+    /// Stops the session.
     Stop(String),
-    /// The agent is to go on where it was about to end its turn.
+    /// Keeps the agent working when it was about to end its turn.
     GoOn(String),
-    /// The only tools that the model is to be offered, by the client's own names.
+    /// The only tools to offer the model, by the client's own names.
     Menu(Vec<String>),
 }
 
@@ -54,12 +54,12 @@ impl Answer {
         Say::Deny(reason.into()).into()
     }
 
-    /// Tells the person alone.
+    /// Answers with a message to the person alone.
     pub(crate) fn tell_person(text: impl Into<String>) -> Self {
         Self::from(Say::Nothing).telling(text)
     }
 
-    /// Tells the person something beside the rest.
+    /// Adds a message to the person.
     pub(crate) fn telling(mut self, text: impl Into<String>) -> Self {
         self.person = Some(text.into());
         self

@@ -1,4 +1,4 @@
-//! Questions to Codex itself, over the server it has for editors.
+//! Queries Codex through its app server, the interface for editors.
 
 use std::{
     io::{BufRead as _, BufReader, Write as _},
@@ -13,37 +13,37 @@ use serde_json::{Value, json};
 
 use crate::process::PERSONS_TOKEN;
 
-/// Longest that Codex may take to answer.
+/// Longest time that Codex may take to answer.
 const PATIENCE: Duration = Duration::from_secs(20);
 
-/// A hook as Codex sees it.
+/// A hook as Codex lists it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct ListedHook {
     /// `FILE:event:group:place`.
     pub(crate) key: String,
-    /// The hash that has to be trusted.
+    /// Hash that must be trusted.
     pub(crate) hash: String,
     /// `trusted`, `untrusted`, …
     pub(crate) trust: String,
-    /// Whether nobody has switched it off.
+    /// Whether the hook is switched on.
     pub(crate) enabled: bool,
 }
 
-/// What Codex is asked with.
+/// How Codex is queried.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct ServerQuery<'a> {
-    /// The directory it is asked about.
+    /// Directory that the query is about.
     pub(crate) directory: &'a Path,
-    /// Settings on its command line.
+    /// Settings passed on the command line.
     pub(crate) arguments: &'a [String],
-    /// What is set for it beside this process's environment.
+    /// Variables set in addition to this process's environment.
     pub(crate) environment: &'a [(String, String)],
 }
 
-/// Asks which hooks there are in a directory, with a configuration made for the question.
+/// Asks Codex for the hooks of a directory, with a configuration made for this query.
 ///
 /// # Errors
-/// Why there is no answer, in one sentence.
+/// Returns a one-sentence reason if Codex gives no answer.
 pub(crate) fn hooks(
     codex: &Path,
     directory: &Path,
@@ -58,10 +58,10 @@ pub(crate) fn hooks(
     listed_hooks(codex, &asked)
 }
 
-/// Asks which hooks there are, with settings on its command line.
+/// Asks Codex for its hooks, with settings on its command line.
 ///
 /// # Errors
-/// Why there is no answer, in one sentence.
+/// Returns a one-sentence reason if Codex gives no answer.
 pub(crate) fn listed_hooks(
     codex: &Path,
     asked: &ServerQuery<'_>,

@@ -1,6 +1,6 @@
-//! Which call a hook is about, where the client gives calls no ids.
+//! Matches hooks to calls for clients that give calls no ids.
 //!
-//! Before and after are paired by what was called: the oldest that is still open.
+//! The hook before a call and the hook after it are paired by the call's content: the oldest open call matches.
 
 use std::{borrow::Cow, path::Path};
 
@@ -17,12 +17,12 @@ use crate::{
     tools::plain_call,
 };
 
-/// Begins the ids that are not the client's.
+/// Prefix of ids that do not come from the client.
 const OWN: &str = "hook-";
 
-/// Returns a call that is about to run with an id: the client's, or one of our own.
+/// Returns a call that is about to run with an id: the client's, or a generated one.
 ///
-/// Two hooks at once may read the same place in the log, but not have the same process.
+/// Two hooks at once may read the same sequence number in the log, but they never have the same process id.
 pub(crate) fn proposed<'a>(
     run: &Run,
     agent: Option<&AgentId>,
@@ -40,14 +40,13 @@ pub(crate) fn proposed<'a>(
     })
 }
 
-/// Marks an id with the sub-agent whose call it is.
+/// Returns the mark that a sub-agent's calls have in their ids.
 fn of_agent(agent: Option<&AgentId>) -> String {
     agent.map_or_else(String::new, |agent| format!("@{agent}"))
 }
 
-/// Returns the id of a call that has ended.
+/// Returns the id of a call that has ended, or `None` if no such call is open.
 ///
-/// `None`: no such call is open.
 pub(crate) fn ended(
     run: &Run,
     input: &Input,
@@ -65,7 +64,7 @@ pub(crate) fn ended(
     }
     let digest = as_proposed(input, used, program)?;
     let agent = of_agent(input.agent.as_ref());
-    // Another's calls, and those that have an id of the client, end by that.
+    // Skip calls of other agents, and calls that end by the client's own id.
     let is_theirs = |id: &str| {
         id.starts_with(OWN)
             && id
@@ -75,12 +74,12 @@ pub(crate) fn ended(
     };
     let mut theirs = open.filter(|call| is_theirs(call.id.as_str()));
     let same = theirs.clone().find(|call| call.digest == digest);
-    // Gemini CLI leaves out what else was said with a line that was rewritten: it is the oldest whose end `exec` told.
+    // For a rewritten line, Gemini CLI leaves out the other arguments: take the oldest call whose end `exec` reported.
     let told = || theirs.find(|call| is_carried(used, program) && has_ended(call));
     same.or_else(told).map(|call| call.id.clone())
 }
 
-/// Tells whether a call that ended is not the one that a person was asked about under its id.
+/// Returns whether a call that ended differs from the one that a person was asked about under its id.
 pub(crate) fn is_another(
     run: &Run,
     id: &CallId,
@@ -92,18 +91,18 @@ pub(crate) fn is_another(
     open.is_some_and(|open| as_proposed(input, used, program).as_ref() != Some(&open.digest))
 }
 
-/// Whether the call is a line that was rewritten for `interlock exec`.
+/// Returns whether the call is a line that was rewritten for `interlock exec`.
 fn is_carried(used: &ToolUse, program: Option<&Path>) -> bool {
     let written = used.input.get(LINE).and_then(Value::as_str);
     written.is_some_and(|line| line::is_carried(program, line))
 }
 
-/// Whether `interlock exec` has told how the line of the call ended.
+/// Returns whether `interlock exec` has reported the end of the call's line.
 fn has_ended(call: &OpenCall) -> bool {
     call.line_has_ended()
 }
 
-/// Returns the digest of a call as it was proposed, before its line was rewritten.
+/// Returns the digest of a call as proposed, before its line was rewritten.
 pub(crate) fn as_proposed(input: &Input, used: &ToolUse, program: Option<&Path>) -> Option<Digest> {
     let mut arguments = used.input.clone();
     let written = arguments.get(LINE).and_then(Value::as_str);

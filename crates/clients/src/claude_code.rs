@@ -1,7 +1,7 @@
 //! Claude Code: the JSON of its hooks, in and out.
 //!
-//! Seen with 2.1.197 and 2.1.332. A deny holds in every permission mode; an
-//! `ask` reaches a person only where the client's mode asks anybody.
+//! Tested with 2.1.197 and 2.1.332. A denial holds in every permission mode; an
+//! `ask` reaches a person only if the client's mode prompts at all.
 
 pub(crate) mod install;
 pub(crate) mod mods;
@@ -36,7 +36,7 @@ use rules::{Rules, Settings};
 /// Longest text a hook may add to the conversation, in characters.
 const ADDED_MAX: usize = 9_500;
 
-/// Keys of the input that decide something, and so may not stand twice.
+/// Keys of the input that affect a decision, and so must not be duplicated.
 const ONCE: [&str; 7] = [
     "session_id",
     "hook_event_name",
@@ -47,13 +47,13 @@ const ONCE: [&str; 7] = [
     "permission_mode",
 ];
 
-/// The settings that whoever manages the machine gives the client.
+/// Managed settings, which the administrator of the machine gives the client.
 const MANAGED: [&str; 2] = [
     "/etc/claude-code/managed-settings.json",
     "/Library/Application Support/ClaudeCode/managed-settings.json",
 ];
 
-/// Returns the exit code of a shell line, where the client's own fields say it for sure.
+/// Returns the exit code of a shell line if the client's own fields state it reliably.
 pub(crate) fn exit_code(used: &ToolUse, ok: bool, response: &Value) -> Option<i64> {
     results::exit_code(used, ok, response)
 }
@@ -161,7 +161,7 @@ impl Protocol for ClaudeCode {
         tasks::is_last(environment, input, task)
     }
 
-    /// A fork is told of as such, but not whose copy it is: that stands on the command line, if anywhere.
+    /// The client reports that a session is a fork, but not of which session; at most the command line names it.
     fn origin(&self, input: &Input) -> Origin {
         if input.source.as_deref() != Some("fork") {
             return Origin::Itself;
@@ -175,7 +175,7 @@ impl Protocol for ClaudeCode {
         let alone = match variable("CLAUDE_CODE_SESSION_ATTENDED").as_deref() {
             Some("0") => true,
             Some(_) => false,
-            // Older versions name only how they were entered: `cli`, or `sdk-cli` for `-p`.
+            // Older versions report only their entry point: `cli`, or `sdk-cli` for `-p`.
             None => {
                 variable("CLAUDE_CODE_ENTRYPOINT").is_some_and(|entry| entry.starts_with("sdk"))
             }
@@ -213,7 +213,7 @@ impl Protocol for ClaudeCode {
     }
 }
 
-/// Returns the session that the words of a command line take up, where they name one.
+/// Returns the session that a command line resumes, if it names one.
 fn resumed(arguments: &[String]) -> Option<String> {
     let mut words = arguments.iter();
     while let Some(word) = words.next() {
@@ -228,7 +228,7 @@ fn resumed(arguments: &[String]) -> Option<String> {
     None
 }
 
-/// Returns what a call returned, or how it failed.
+/// Returns the result of a call, or its error.
 fn response(told: &HookPayload) -> Value {
     if told.get("is_interrupt") == Some(&Value::Bool(true)) {
         return json!({ "interrupted": true });
@@ -239,7 +239,7 @@ fn response(told: &HookPayload) -> Value {
         .unwrap_or(Value::Null)
 }
 
-/// Ends a session before its model is asked.
+/// Ends a session before its model is called.
 fn stop(input: &Input, reason: &str) -> Value {
     let reason = cut(reason, ADDED_MAX);
     let mut document = json!({ "continue": false, "stopReason": reason });
@@ -258,7 +258,7 @@ fn rewrite(mut answer: Value, input: &Value) -> Value {
 }
 
 fn decision(input: &Input, word: &str, reason: &str) -> Value {
-    // What could not be read is answered as the event that asks about every tool.
+    // Input that could not be read is answered like the event before a tool call.
     let named = match input.named.as_str() {
         SKILL_COMMAND => SKILL_COMMAND,
         _ => "PreToolUse",
@@ -270,13 +270,13 @@ fn decision(input: &Input, word: &str, reason: &str) -> Value {
     } })
 }
 
-/// Returns the folder in which the client keeps what is the person's.
+/// Returns the folder of the client's personal files.
 fn own_folder(environment: &Environment) -> Option<PathBuf> {
     let directory = |name: &str| environment.variable(name).map(PathBuf::from);
     directory("CLAUDE_CONFIG_DIR").or_else(|| directory("HOME").map(|home| home.join(".claude")))
 }
 
-/// Reads the client's own rules about shell lines.
+/// Reads the client's own rules for shell lines.
 fn rules(environment: &Environment, project: &Path, attended: bool) -> Rules {
     let directory = |name: &str| environment.variable(name).map(PathBuf::from);
     let own = own_folder(environment);
@@ -284,7 +284,7 @@ fn rules(environment: &Environment, project: &Path, attended: bool) -> Rules {
         .unwrap_or_else(|| project.to_owned())
         .join(".claude");
     let own = own.map(|own| (own.join("settings.json"), true));
-    // A client at which a person sits has asked them whether they trust the folder.
+    // At a client with a person, that person has been asked whether to trust the folder.
     let of_project =
         ["settings.json", "settings.local.json"].map(|name| (project.join(name), attended));
     let managed = MANAGED.map(|path| (PathBuf::from(path), true));

@@ -1,4 +1,4 @@
-//! The clients that are known.
+//! The supported clients.
 
 /// A client: an agent program with hooks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -18,7 +18,7 @@ pub enum ClientId {
 }
 
 impl ClientId {
-    /// Every client, by the word for it.
+    /// All clients, with the identifier of each.
     pub const ALL: [(&'static str, Self); 6] = [
         ("claude-code", Self::ClaudeCode),
         ("codex", Self::Codex),
@@ -28,7 +28,7 @@ impl ClientId {
         ("opencode", Self::Opencode),
     ];
 
-    /// Finds a client by the word for it.
+    /// Finds a client by its identifier.
     #[must_use]
     pub fn named(word: &str) -> Option<Self> {
         Self::ALL
@@ -37,7 +37,7 @@ impl ClientId {
             .map(|(_, client)| *client)
     }
 
-    /// Returns the word for it.
+    /// Returns the client's identifier.
     #[must_use]
     pub fn word(self) -> &'static str {
         Self::ALL
@@ -46,7 +46,7 @@ impl ClientId {
             .map_or("", |(word, _)| word)
     }
 
-    /// Returns its name, as a person would say it.
+    /// Returns the client's name as shown to people.
     #[must_use]
     pub const fn title(self) -> &'static str {
         match self {

@@ -1,8 +1,7 @@
 //! Codex CLI: the JSON of its hooks, in and out.
 //!
-//! Seen with 0.171.0. One field that it does not know voids a whole answer, and a
-//! voided answer lets the call run: nothing is written here but what it takes. It
-//! knows no `ask`, no plain `allow`, and no denial without a reason.
+//! Tested with 0.171.0. A single unknown field invalidates the whole answer, and an invalid answer lets the call run, so only
+//! fields that Codex accepts are written. It supports no `ask`, no plain `allow`, and no denial without a reason.
 
 pub(crate) mod install;
 mod mods;
@@ -29,7 +28,7 @@ use crate::{
 /// Longest text a hook may add to the conversation, in characters.
 const ADDED_MAX: usize = 9_500;
 
-/// Keys of the input that decide something, and so may not stand twice.
+/// Keys of the input that affect a decision, and so must not be duplicated.
 const ONCE: [&str; 9] = [
     "session_id",
     "hook_event_name",
@@ -92,7 +91,7 @@ impl Protocol for Codex {
 
     fn write(&self, input: &Input, answer: &Answer) -> Value {
         let mut document = match &answer.say {
-            // A `block` at the start of a session would be an answer that it does not take.
+            // Codex does not accept a `block` at the start of a session.
             Say::Stop(reason) if input.event == Event::SessionStart => {
                 json!({ "continue": false, "stopReason": cut(reason, ADDED_MAX) })
             }
@@ -115,7 +114,7 @@ impl Protocol for Codex {
                     "additionalContext": cut(text, ADDED_MAX),
                 } })
             }
-            // `allow` that changes nothing is an answer it does not take.
+            // Codex does not accept an `allow` that changes nothing.
             Say::Add(_) | Say::Allow(_) | Say::Nothing | Say::Menu(_) => json!({}),
         };
         if let (Value::Object(object), Some(text)) = (&mut document, &answer.person) {
@@ -136,7 +135,7 @@ impl Protocol for Codex {
         mods::mods(look)
     }
 
-    /// The first line of a fork's transcript names what it was copied from.
+    /// The first line of a fork's transcript names the session that it was copied from.
     fn origin(&self, input: &Input) -> Origin {
         let first = input.transcript.as_deref().and_then(sandbox::first_line);
         let named = |meta: serde_json::Value| {
@@ -157,7 +156,7 @@ impl Protocol for Codex {
         let free = input.mode == Mode::Bypass
             && input.transcript.as_deref().is_some_and(sandbox::is_off)
             && !sandbox::has_rules(environment, project);
-        // Inside its sandbox `interlock exec` could not write down what it saw.
+        // Inside its sandbox, `interlock exec` could not record what it observed.
         if free {
             RewriteMode::Yes
         } else {
@@ -168,7 +167,7 @@ impl Protocol for Codex {
     fn exit_code(&self, ended: &Ended<'_>) -> Option<i64> {
         let Ended { input, used, .. } = ended;
         let line = used.input.get(crate::tools::LINE).and_then(Value::as_str)?;
-        // A sub-agent's id of a call has its own name behind it; its transcript is another one.
+        // A sub-agent's call id has the sub-agent's name as a suffix, and the sub-agent has its own transcript.
         let id = used
             .id
             .as_ref()
@@ -176,7 +175,7 @@ impl Protocol for Codex {
         sandbox::exit_code(input.transcript.as_deref()?, id.as_str(), line)
     }
 
-    /// What the agent types into a running line later is told to no hook.
+    /// No hook sees what the agent later types into a running line.
     fn silences(&self) -> bool {
         true
     }
@@ -198,7 +197,7 @@ impl Protocol for Codex {
     }
 }
 
-/// Returns the id of a call; sub-agents of one session may repeat each other's.
+/// Returns the id of a call; sub-agents of one session may reuse each other's ids.
 fn call_id(told: &HookPayload, agent: Option<&AgentId>) -> Result<CallId, String> {
     let id = told.text("tool_use_id")?;
     Ok(match agent {
@@ -207,7 +206,7 @@ fn call_id(told: &HookPayload, agent: Option<&AgentId>) -> Result<CallId, String
     })
 }
 
-/// Reads what became of a call; how a shell line ended stands in the transcript alone.
+/// Reads the outcome of a call; only the transcript contains the exit code of a shell line.
 fn after(told: &HookPayload, tool: ToolUse) -> Event {
     let response = told.get("tool_response").cloned().unwrap_or(Value::Null);
     Event::AfterTool {

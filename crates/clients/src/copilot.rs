@@ -1,9 +1,8 @@
 //! Copilot CLI: the JSON of its hooks, in and out.
 //!
-//! Seen with 1.0.102. A hook configured by a name in camel case is told no event,
-//! so that comes as an argument; by a name in Pascal case it is told everything in
-//! snake case. Calls have no ids. A sub-agent is a session of its own that names
-//! its parent.
+//! Tested with 1.0.102. A hook configured with a camel-case name does not receive its event's name, so the event comes as an
+//! argument; with a Pascal-case name, the hook receives everything in snake case. Calls have no ids. A sub-agent has its own
+//! session, which names its parent.
 
 pub(crate) mod install;
 mod lines;
@@ -30,7 +29,7 @@ use crate::{
 /// Longest text a hook may add to the conversation, in characters.
 const ADDED_MAX: usize = 9_500;
 
-/// Keys of the input that decide something, and so may not stand twice.
+/// Keys of the input that affect a decision, and so must not be duplicated.
 const ONCE: [&str; 14] = [
     "sessionId",
     "session_id",
@@ -48,7 +47,7 @@ const ONCE: [&str; 14] = [
     "parent_agent_id",
 ];
 
-/// Events by their names in camel case, in Pascal case, and in short.
+/// Events by their names in camel case, in Pascal case, and in short form.
 const EVENTS: [(Kind, &[&str]); 10] = [
     (Kind::Start, &["sessionStart", "SessionStart", "start"]),
     (
@@ -80,7 +79,7 @@ const EVENTS: [(Kind, &[&str]); 10] = [
     ),
 ];
 
-/// What an event is about.
+/// The kind of an event.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Kind {
     Start,
@@ -126,7 +125,7 @@ impl Protocol for Copilot {
             client: ClientId::Copilot,
             borrowed: false,
             by_plugin: false,
-            // Where a sub-agent begins, the session is not always its own.
+            // When a sub-agent begins, the session is not always its own.
             session: agent
                 .clone()
                 .or_else(|| session.clone())
@@ -160,10 +159,10 @@ impl Protocol for Copilot {
             Say::Add(text) if !matches!(input.event, Event::Stop { .. }) => {
                 json!({ "additionalContext": cut(text, ADDED_MAX) })
             }
-            // A plain `allow` would spare a question of the client's own.
+            // A plain `allow` would suppress the client's own prompt.
             Say::Add(_) | Say::Allow(_) | Say::Nothing | Say::Menu(_) => json!({}),
         };
-        // It shows no text of a hook to its person; the agent may pass it on.
+        // Copilot shows its person no text of a hook; the agent may pass it on.
         let adds = matches!(
             input.event,
             Event::SessionStart | Event::Prompt | Event::BeforeTool(_) | Event::AfterTool { .. }
@@ -196,7 +195,7 @@ impl Protocol for Copilot {
         }
     }
 
-    /// It runs the hooks of Claude Code's settings too, so a call may be told of twice.
+    /// Copilot also runs the hooks of Claude Code's settings, so a call may be reported twice.
     fn duplicate(&self, environment: &Environment, input: &Input) -> Option<DuplicateHook> {
         let Event::BeforeTool(used) = &input.event else {
             return None;
@@ -259,7 +258,7 @@ fn event_of(kind: Kind, told: &HookPayload, directory: &Path) -> Result<Event, S
     })
 }
 
-/// Returns Copilot's own name of a tool, which it shows to hooks in Pascal case under another.
+/// Returns Copilot's own name of a tool, which hooks in Pascal case receive under another name.
 fn own_name<'n>(shown: &'n str, input: &Value) -> &'n str {
     let patches =
         || input.is_string() || input.get("patch").is_some() || input.get("input").is_some();
@@ -296,7 +295,7 @@ fn tool(told: &HookPayload, directory: &Path) -> Result<ToolUse, String> {
                 let doubled = parsed.duplicate_below("").map(str::to_owned);
                 (parsed.value, doubled)
             }
-            // A patch comes as it is.
+            // A patch comes as plain text.
             _ if name == "apply_patch" => (json!({ "command": text }), None),
             _ => (Value::String(text), None),
         },

@@ -1,8 +1,7 @@
-//! Cursor: the JSON of its hooks, in and out, from its documentation.
+//! Cursor: the JSON of its hooks, in and out, according to its documentation.
 //!
-//! One call is told of twice: to `preToolUse`, and to a hook of its kind
-//! (`beforeShellExecution`, `beforeMCPExecution`, `beforeReadFile`). The model reads
-//! `user_message`. `ask` reaches a person in the shell's event alone.
+//! Cursor reports each call twice: to `preToolUse`, and to a hook of the call's kind (`beforeShellExecution`,
+//! `beforeMCPExecution`, `beforeReadFile`). The model reads `user_message`. `ask` reaches a person only in the shell's event.
 
 mod before;
 pub(crate) mod install;
@@ -27,7 +26,7 @@ use crate::{
 /// Longest text a hook may add to the conversation, in characters.
 const ADDED_MAX: usize = 9_500;
 
-/// Keys of the input that decide something, and so may not stand twice.
+/// Keys of the input that affect a decision, and so must not be duplicated.
 const ONCE: [&str; 14] = [
     "agent_transcript_path",
     "conversation_id",
@@ -55,7 +54,7 @@ impl Protocol for Cursor {
         let named = own_name(&named).to_owned();
         let own = told.either("conversation_id", "session_id")?;
         let own = own.ok_or("the hook's input has no `conversation_id`")?;
-        // Where a sub-agent begins and ends, the conversation may be its parent's.
+        // When a sub-agent begins or ends, the conversation may be its parent's.
         let at_its_ends = matches!(named.as_str(), "subagentStart" | "subagentStop");
         let session = match sub_agent(&told)? {
             Some(agent) if at_its_ends => agent,
@@ -155,10 +154,10 @@ impl Protocol for Cursor {
     }
 }
 
-/// The one event whose question reaches a person.
+/// The only event whose question reaches a person.
 const ASKING: &str = "beforeShellExecution";
 
-/// Returns Cursor's own name of an event that a hook of Claude Code's settings is told.
+/// Returns Cursor's own name of an event that a hook of Claude Code's settings receives.
 fn own_name(named: &str) -> &str {
     match named {
         "SessionStart" => "sessionStart",
@@ -213,7 +212,7 @@ fn event_of(named: &str, told: &HookPayload, here: &str) -> Result<Event, String
     })
 }
 
-/// Returns the sub-agent that an event names, by itself or by the file of what it said.
+/// Returns the sub-agent that an event names, directly or by its transcript.
 fn sub_agent(told: &HookPayload) -> Result<Option<String>, String> {
     if let Some(agent) = told.said("subagent_id")? {
         return Ok(Some(agent));
@@ -228,7 +227,7 @@ fn sub_agent(told: &HookPayload) -> Result<Option<String>, String> {
     Ok(name.and_then(|name| name.to_str()).map(str::to_owned))
 }
 
-/// Returns where the client works: the first of its roots; a line's own directory belongs to the call.
+/// Returns the directory of the client: the first of its roots. A line's own directory belongs to the call.
 fn directory(told: &HookPayload) -> Result<String, String> {
     let first = match told.get("workspace_roots") {
         None => None,
@@ -246,7 +245,7 @@ fn directory(told: &HookPayload) -> Result<String, String> {
         None => here()
             .to_str()
             .map(str::to_owned)
-            .ok_or_else(|| "the current directory is no text".to_owned()),
+            .ok_or_else(|| "the current directory is not text".to_owned()),
     }
 }
 

@@ -1,4 +1,4 @@
-//! What `doctor` finds out by trying: whether a client is guarded, and what its version means.
+//! What `doctor` finds out by trying: whether a client is guarded, and how well its version is supported.
 
 mod confinement;
 mod hooks;
@@ -30,7 +30,7 @@ use crate::{
     settings::{Site, client_def::ClientDef},
 };
 
-/// How one thing stands.
+/// The result of a check.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Health {
@@ -38,68 +38,68 @@ pub enum Health {
     Ok,
     /// Something a person should know.
     Warn,
-    /// Believed guarded, and not.
+    /// A client that is supposed to be guarded is not.
     Fail,
 }
 
-/// One thing that was looked at.
+/// One check.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Check {
     /// The client, or `interlock`.
     pub of: &'static str,
-    /// What was looked at.
+    /// Subject of the check.
     pub what: &'static str,
-    /// How it stands.
+    /// Result of the check.
     pub health: Health,
-    /// What was seen.
+    /// What was observed.
     pub seen: String,
-    /// What to do; empty when there is nothing to do.
+    /// What to do; empty if nothing is to be done.
     pub advice: String,
-    /// How long the answer took, in milliseconds; of several tries the one in the middle.
+    /// How long the answer took, in milliseconds; the median of several tries.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub took_ms: Option<u64>,
 }
 
-/// What was found of one client, in short.
+/// Summary of one client.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Row {
     /// The client.
     pub client: &'static str,
-    /// Its version; `None`: its program is not there.
+    /// Version of the client; `None` if its program was not found.
     pub version: Option<String>,
-    /// Whether its hooks are all there.
+    /// How many of its hooks are installed.
     pub hooks: Found,
-    /// Whether it trusts them; `None`: it does not ask that, or cannot be asked.
+    /// Whether the client trusts the hooks; `None` if it has no such trust, or cannot be asked.
     pub trusted: Option<bool>,
-    /// How long a hook takes to answer, the middle of several tries, in milliseconds.
+    /// How long a hook takes to answer, in milliseconds; the median of several tries.
     pub answers_ms: Option<u64>,
-    /// Whether the control server answers; `None`: it is not registered.
+    /// Whether the control server answers; `None` if it is not registered.
     pub gateway: Option<bool>,
 }
 
-/// How much of something is there.
+/// How much of an installation was found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Found {
     /// Everything.
     All,
-    /// Not everything, or not as it should be.
+    /// Only a part, or not in the right form.
     Some,
     /// Nothing.
     None,
 }
 
-/// Everything that was looked at.
+/// Everything that was examined.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Report {
-    /// One row a client.
+    /// One row per client.
     pub clients: Vec<Row>,
-    /// Everything in order.
+    /// The checks, in order.
     pub checks: Vec<Check>,
 }
 
 impl Report {
-    /// Tells whether a client that is believed guarded is not.
+    /// Returns whether a client that is supposed to be guarded is not.
     #[must_use]
     pub fn fails(&self) -> bool {
         self.checks.iter().any(|check| check.health == Health::Fail)
@@ -124,7 +124,7 @@ impl Check {
         }
     }
 
-    /// Makes a check of Interlock itself.
+    /// Creates a check of Interlock itself.
     fn own(
         what: &'static str,
         health: Health,
@@ -142,23 +142,23 @@ impl Check {
     }
 }
 
-/// What to look at.
+/// What to examine.
 #[derive(Debug, Clone)]
 pub struct Examination {
-    /// Where the clients' files lie.
+    /// Locations of the clients' files.
     pub site: Site,
     /// The state directory.
     pub state: PathBuf,
     /// Whether the project's policy names a workflow.
     pub policy: bool,
-    /// Stands before the absolute paths of what manages the whole machine.
+    /// Prefix of the absolute paths of machine-wide settings.
     pub machine: PathBuf,
     /// The person's own configuration directory.
     pub configuration: Option<PathBuf>,
 }
 
 impl Examination {
-    /// Looks at the clients on the `PATH`, under the settings of this machine.
+    /// Creates an examination of the clients on the `PATH`, with the machine-wide settings of this machine.
     #[must_use]
     pub fn new(site: Site, state: PathBuf, policy: bool) -> Self {
         Self {
@@ -170,7 +170,7 @@ impl Examination {
         }
     }
 
-    /// Returns how it stands when something is missing that the project counts on.
+    /// Returns the result for something that the project relies on and that is missing.
     const fn missing(&self) -> Health {
         if self.policy {
             Health::Fail
@@ -179,7 +179,7 @@ impl Examination {
         }
     }
 
-    /// Returns a file of whoever manages the machine.
+    /// Returns the path of a machine-wide settings file.
     fn managed(&self, elsewhere: &str, on_macos: &str) -> PathBuf {
         let path = if cfg!(target_os = "macos") {
             on_macos
@@ -190,7 +190,7 @@ impl Examination {
     }
 }
 
-/// Looks at everything, in order; starts the clients, the hooks and the servers.
+/// Runs all checks in order; starts the clients, the hooks and the servers.
 #[must_use]
 pub fn examine(examination: &Examination) -> Report {
     let mut clients = Vec::new();
@@ -223,7 +223,7 @@ fn environment(examination: &Examination) -> Environment {
     }
 }
 
-/// Returns a switch by which a client leaves its hooks out; `None`: none is set.
+/// Returns a switch with which a client skips its hooks; `None` if none is set.
 #[must_use]
 pub fn switched_off(client: ClientId, site: &Site, state: &Path) -> Option<Check> {
     let examination = Examination::new(site.clone(), state.to_owned(), true);
@@ -231,7 +231,7 @@ pub fn switched_off(client: ClientId, site: &Site, state: &Path) -> Option<Check
     found.into_iter().find(|check| check.health == Health::Fail)
 }
 
-/// Lists the clients that are here, and those that hooks were put in for.
+/// Lists the clients that are installed, and those for which hooks were installed.
 fn present(examination: &Examination) -> Vec<ClientId> {
     let site = &examination.site;
     let all = ClientId::ALL.iter().map(|(_, client)| *client);

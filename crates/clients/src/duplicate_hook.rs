@@ -1,8 +1,7 @@
-//! A call that a client tells of twice is judged and counted once.
+//! Ensures that a call which a client reports twice is judged and counted once.
 //!
-//! Whichever hook tells it first has it judged; the other one's telling is the same
-//! call as long as that is open and its state has not been left, and once only. Who
-//! tells of a second call with the same arguments has that judged like any other.
+//! The first hook to report a call has it judged. The other hook's report counts as the same call, once, as long as the call is
+//! open and its state has not been left. A second call with the same arguments is judged like any other.
 
 use interlock_core::{names::CallId, run::Run};
 use interlock_facts::digest;
@@ -19,7 +18,7 @@ use crate::{
     session::Guarded,
 };
 
-/// Has a call judged, where it is not the other telling of one that was allowed.
+/// Judges a call, unless this is the duplicate report of a call that was allowed.
 pub(crate) fn judged_once(
     environment: &Environment,
     guarded: &mut Guarded,
@@ -35,7 +34,7 @@ pub(crate) fn judged_once(
         .lock_duplicate_calls(&guarded.binding.session)
         .map_err(said)?;
     let run = guarded.id().clone();
-    // Whoever waited for the lock may have an older view of the run.
+    // A process that waited for the lock may have an older view of the run.
     if duplicates.has(&duplicate.key, duplicate.side.word()) {
         guarded.refresh().map_err(said)?;
     }
@@ -80,7 +79,7 @@ pub(crate) fn judged_once(
         _ => return Ok(answer),
     };
     let mut left = left.unwrap_or_default();
-    // Of hooks that run one after the other, the next one is told what this one has made of the call.
+    // If hooks run one after the other, the next one receives the call as this one has changed it.
     if let (Say::Rewrite { input: made, .. }, Event::BeforeTool(used)) = (&answer.say, &input.event)
     {
         let key = digest(&used.name, made);
@@ -95,7 +94,8 @@ pub(crate) fn judged_once(
     Ok(answer)
 }
 
-/// Returns which telling of a call this is, where the client tells of each more than once, or a plugin does beside settings.
+/// Returns which report of a call this is, if the client reports each call more than once, or a plugin reports it in addition to
+/// settings.
 fn telling(environment: &Environment, input: &Input) -> Option<DuplicateHook> {
     let own = registry::protocol(input.client).duplicate(environment, input);
     let Event::BeforeTool(used) = &input.event else {
@@ -106,7 +106,7 @@ fn telling(environment: &Environment, input: &Input) -> Option<DuplicateHook> {
     }
     let (key, side) = match (own, &used.id) {
         (Some(own), _) => (own.key, own.side),
-        // What a hook has made of the call is told to the next one.
+        // The next hook receives the call as this hook has changed it.
         (None, Some(id)) => (digest(&used.name, &Value::from(id.as_str())), Side::General),
         (None, None) => (digest(&used.name, &used.input), Side::General),
     };
@@ -114,7 +114,7 @@ fn telling(environment: &Environment, input: &Input) -> Option<DuplicateHook> {
     Some(DuplicateHook { key, side })
 }
 
-/// Tells whether what was said of a call still counts: it is under way, or was refused and nothing has happened since.
+/// Returns whether the answer to a call still counts: the call is open, or it was refused and nothing has happened since.
 fn still_counts(run: &Run, kept: &DuplicateCall) -> bool {
     match kept.refusal {
         Some(_) => run.seq == kept.entered_seq,
@@ -122,7 +122,7 @@ fn still_counts(run: &Run, kept: &DuplicateCall) -> bool {
     }
 }
 
-/// Tells whether a call is still under way in the stay it was allowed in.
+/// Returns whether a call is still open in the stay in which it was allowed.
 fn is_open(run: &Run, kept: &DuplicateCall) -> bool {
     let call = run.calls.iter().find(|call| call.id == kept.call);
     call.is_some_and(|call| {

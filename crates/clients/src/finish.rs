@@ -12,7 +12,7 @@ use crate::{
     tools::offered_as,
 };
 
-/// Refuses the end of the agent's work, where the workflow wants more of it.
+/// Refuses the end of the agent's work if the workflow requires more of it.
 fn refused(guarded: &mut Guarded, input: &Input) -> Result<Option<Answer>, String> {
     if guarded.machine.finish.is_optional() {
         return Ok(None);
@@ -33,7 +33,7 @@ fn refused(guarded: &mut Guarded, input: &Input) -> Result<Option<Answer>, Strin
     Ok(Some(Say::GoOn(text).into()))
 }
 
-/// Says at the end of a turn what is not done yet; where the workflow wants it done, the agent goes on.
+/// Reports at the end of a turn what is not done yet; if the workflow requires it, the agent continues.
 pub(crate) fn turn(guarded: &mut Guarded, input: &Input, again: bool) -> Result<Answer, String> {
     if let Some(refused) = refused(guarded, input)? {
         return Ok(refused);
@@ -51,7 +51,7 @@ pub(crate) fn turn(guarded: &mut Guarded, input: &Input, again: bool) -> Result<
     )))
 }
 
-/// Keeps the last task of the agent's own list open, where the workflow wants more of it.
+/// Keeps the last task of the agent's own list open if the workflow requires more work.
 pub(crate) fn task(
     environment: &Environment,
     guarded: &mut Guarded,

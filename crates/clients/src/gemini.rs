@@ -1,7 +1,7 @@
 //! Gemini CLI: the JSON of its hooks, in and out.
 //!
-//! Seen with 0.61.0. It gives calls no ids, sub-agents none either, and says how
-//! a line ended only in text that the line could have printed.
+//! Tested with 0.61.0. It gives neither calls nor sub-agents ids, and reports how a line ended only in text that the line itself
+//! could have printed.
 
 pub(crate) mod install;
 mod menu;
@@ -28,7 +28,7 @@ pub(crate) use menu::menu;
 /// Longest text a hook may add to the conversation, in characters.
 const ADDED_MAX: usize = 9_500;
 
-/// Keys of the input that decide something, and so may not stand twice.
+/// Keys of the input that affect a decision, and so must not be duplicated.
 const ONCE: [&str; 8] = [
     "session_id",
     "hook_event_name",
@@ -43,7 +43,7 @@ const ONCE: [&str; 8] = [
 /// Events whose answer may add text to the conversation.
 const ADDING: [&str; 3] = ["SessionStart", "BeforeAgent", "AfterTool"];
 
-/// The tool with which a sub-agent ends; the main agent is not offered it.
+/// Tool with which a sub-agent ends; the main agent is not offered it.
 const ENDS_A_SUB_AGENT: &str = "complete_task";
 
 /// Gemini CLI.
@@ -56,7 +56,7 @@ impl Protocol for Gemini {
         let event = match named.as_str() {
             "SessionStart" => Event::SessionStart,
             "BeforeAgent" => Event::Prompt,
-            // A sub-agent has other tools than these; a name it lacks would be an error.
+            // A sub-agent has other tools than these, and a name that it lacks would be an error.
             "BeforeToolSelection" if !mentions(stdin, ENDS_A_SUB_AGENT) => Event::Menu,
             "BeforeTool" => Event::BeforeTool(tool(&told)?),
             "AfterTool" => after(&told, tool(&told)?),
@@ -110,7 +110,7 @@ impl Protocol for Gemini {
             }
             Say::Menu(names) => json!({ "hookSpecificOutput": {
                 "hookEventName": "BeforeToolSelection",
-                // `ANY` would make the model call a tool for ever.
+                // `ANY` would make the model call tools forever.
                 "toolConfig": { "mode": "AUTO", "allowedFunctionNames": names },
             } }),
             Say::Add(_) | Say::Allow(_) | Say::Nothing => json!({}),
@@ -134,7 +134,7 @@ impl Protocol for Gemini {
     }
 
     fn carrying(&self, environment: &Environment, _input: &Input, project: &Path) -> RewriteMode {
-        // Its own policy is asked about the line that a hook has made of it.
+        // Its own policy is applied to the rewritten line.
         if rules::asks_nobody() && !rules::has_rules(environment, project) {
             RewriteMode::Yes
         } else {
@@ -148,7 +148,7 @@ impl Protocol for Gemini {
     }
 }
 
-/// Reads a call; of a server's tool the client says whose it is.
+/// Reads a call; for a server's tool, the client names the server.
 fn tool(told: &HookPayload) -> Result<ToolUse, String> {
     let mut used = told.tool(None)?;
     let context = |key: &str| told.get("mcp_context")?.get(key)?.as_str();
@@ -159,7 +159,7 @@ fn tool(told: &HookPayload) -> Result<ToolUse, String> {
     Ok(used)
 }
 
-/// Reads what became of a call.
+/// Reads the outcome of a call.
 fn after(told: &HookPayload, tool: ToolUse) -> Event {
     let response = told.get("tool_response").cloned().unwrap_or(Value::Null);
     Event::AfterTool {

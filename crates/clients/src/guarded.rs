@@ -1,4 +1,4 @@
-//! The processes of clients whose sessions open runs guard: below them nobody is a person.
+//! Client processes whose sessions are guarded by open runs: no process below them is a person.
 
 use interlock_core::names::RunId;
 use interlock_store::{
@@ -16,11 +16,11 @@ pub struct Guarded {
     pub run: RunId,
 }
 
-/// Lists the processes of guarded clients, but for those in `own`: a person made a token below
-/// them, so a script that plays the client itself is its person's own.
+/// Lists the processes of guarded clients, except those in `own`: a person made a token below these, so a script that plays the
+/// client itself acts for its person.
 ///
 /// # Errors
-/// The bindings of sessions cannot be read.
+/// Returns an error if the bindings of sessions cannot be read.
 pub fn guarded_clients(home: &Home, own: &[ClientProcess]) -> Result<Vec<Guarded>, StoreError> {
     let mut guarded = Vec::new();
     for binding in home.bound_sessions()? {
@@ -29,10 +29,10 @@ pub fn guarded_clients(home: &Home, own: &[ClientProcess]) -> Result<Vec<Guarded
     Ok(guarded)
 }
 
-/// Finds a run that guards an agent and is open; one that cannot be read may be.
+/// Finds an open run that guards an agent; a run that cannot be read counts as open.
 ///
 /// # Errors
-/// The runs cannot be listed.
+/// Returns an error if the runs cannot be listed.
 pub fn open_guarded_run(home: &Home) -> Result<Option<RunId>, StoreError> {
     for run in home.list_runs()? {
         if matches!(&run.listed, Listed::Known(card) if card.is_over()) {
@@ -46,10 +46,10 @@ pub fn open_guarded_run(home: &Home) -> Result<Option<RunId>, StoreError> {
     Ok(None)
 }
 
-/// Finds the open run whose client is `pid` or above it; `known` are the sessions as they were read last.
+/// Finds the open run whose client is `pid` or an ancestor of it; `known` contains the sessions as last read.
 ///
 /// # Errors
-/// The bindings of sessions cannot be read, or it cannot be told which processes are above.
+/// Returns an error if the bindings of sessions or the ancestors of the process cannot be read.
 pub fn guarded_above(
     home: &Home,
     known: &KnownSessions,
@@ -58,7 +58,7 @@ pub fn guarded_above(
 ) -> Result<Option<RunId>, StoreError> {
     let line = process::with_ancestors(pid).ok_or_else(|| StoreError::Unsafe {
         path: format!("/proc/{pid}").into(),
-        why: "it cannot be told who it runs for".to_owned(),
+        why: "it is unknown whom it runs for".to_owned(),
     })?;
     let is_above = |client: &ClientProcess| line.iter().any(|process| process.client == *client);
     let bindings = home.bound_sessions_since(known, now_ms)?;
@@ -66,14 +66,14 @@ pub fn guarded_above(
     Ok(found.find_map(|binding| Some(guarding(home, binding, is_above)?.run)))
 }
 
-/// Returns the client of a binding where it is wanted and its run is open; the runs of others are not read.
+/// Returns the client of a binding if it is wanted and its run is open; the runs of other clients are not read.
 fn guarding(
     home: &Home,
     binding: &Binding,
     wanted: impl Fn(&ClientProcess) -> bool,
 ) -> Option<Guarded> {
     let process = binding.process.as_ref().filter(|process| wanted(process))?;
-    // A run that cannot be read may be open.
+    // A run that cannot be read counts as open.
     let is_over = is_over(home, &binding.run).unwrap_or(false);
     (!is_over).then(|| Guarded {
         process: process.clone(),

@@ -1,8 +1,8 @@
-//! A mark beside the person's configuration: this session is held by an open run.
+//! A marker outside the state directory that an open run guards a session.
 //!
-//! It lies outside of the state directory, so that a session whose run, binding or baseline is gone
-//! from there is refused instead of being free. A session that no run has ever held has no mark:
-//! it costs one look at a directory, and a clone or another machine has none either.
+//! It is stored next to the person's configuration, so that a session whose run, binding or baseline was deleted from the state
+//! directory is refused instead of being unguarded. A session that no run has ever guarded has no marker: the check costs one
+//! look at a directory, and a clone or another machine has no markers either.
 
 use std::{
     fs,
@@ -17,26 +17,26 @@ use serde::{Deserialize, Serialize};
 
 use crate::{process, session::Guarded};
 
-/// The directory of marks, beside that of the person's configuration.
+/// Directory of markers, next to the person's configuration directory.
 const DIRECTORY: &str = "interlock-held";
 
-/// Bytes of the longest mark that is read.
+/// Maximum size of a marker that is read, in bytes.
 const BYTES_MAX: u64 = 64 * 1024;
 
-/// What a mark says.
+/// Contents of a marker.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Mark {
-    /// The run that holds the session.
+    /// Run that guards the session.
     run: RunId,
     /// Interlock's state directory.
     state: PathBuf,
 }
 
-/// Refuses a session without a binding that a run held, where nothing says that the run is over.
+/// Refuses a session without a binding if a run guarded it and that run is not known to be over.
 ///
 /// # Errors
-/// The session was held, or that cannot be told.
+/// Returns an error if the session was guarded, or if this cannot be determined.
 pub(crate) fn refuse_if_gone(environment: &Environment, key: &SessionKey) -> Result<(), String> {
     let Some(directory) = directory(environment.configuration.as_deref()) else {
         return Ok(());
@@ -52,7 +52,7 @@ pub(crate) fn refuse_if_gone(environment: &Environment, key: &SessionKey) -> Res
         }
         forget(&of_session)?;
     }
-    // Another conversation of the same client: free while the state is there.
+    // Another conversation of the same client is unguarded as long as the state exists.
     let Some(of_process) = process_name(environment).map(|name| directory.join(name)) else {
         return Ok(());
     };
@@ -67,12 +67,12 @@ pub(crate) fn refuse_if_gone(environment: &Environment, key: &SessionKey) -> Res
     }
 }
 
-/// Marks a session as held, or ends its mark with its run.
+/// Marks a session as guarded, or removes its marker when its run ends.
 ///
-/// A mark that cannot be written is none: the session is held without one.
+/// If the marker cannot be written, the session is guarded without one.
 ///
 /// # Errors
-/// It cannot be removed.
+/// Returns an error if the marker cannot be removed.
 pub(crate) fn keep(environment: &Environment, guarded: &Guarded) -> Result<(), String> {
     let Some(directory) = directory(environment.configuration.as_deref()) else {
         return Ok(());
@@ -82,7 +82,7 @@ pub(crate) fn keep(environment: &Environment, guarded: &Guarded) -> Result<(), S
         process_name(environment),
     ];
     for path in names.into_iter().flatten().map(|name| directory.join(name)) {
-        // What it said is known here: a damaged one is as good as one of this run.
+        // Its contents are known here, so a damaged marker counts as one of this run.
         let known = read(&path);
         if guarded.run.is_over() {
             if known.map_or(true, |known| {
@@ -103,10 +103,10 @@ pub(crate) fn keep(environment: &Environment, guarded: &Guarded) -> Result<(), S
     Ok(())
 }
 
-/// Refuses a held session whose baseline is gone: a mark is written only once there is one.
+/// Refuses a guarded session whose baseline is gone: the marker is written only after the baseline.
 ///
 /// # Errors
-/// It is gone.
+/// Returns an error if the baseline is gone.
 pub(crate) fn check_baseline(environment: &Environment, guarded: &Guarded) -> Result<(), String> {
     let Some(directory) = directory(environment.configuration.as_deref()) else {
         return Ok(());
@@ -125,12 +125,12 @@ pub(crate) fn check_baseline(environment: &Environment, guarded: &Guarded) -> Re
     Err(gone(&mark, "what protected files are compared with"))
 }
 
-/// Ends the marks of a run, or the one at a path; returns how many there were.
+/// Removes the markers of a run, or the marker at a path; returns how many there were.
 ///
-/// A mark that cannot be read says of no run that it is its own: it is ended by its path.
+/// A marker that cannot be read names no run: it is removed only by its path.
 ///
 /// # Errors
-/// They cannot be listed or removed.
+/// Returns an error if the markers cannot be listed or removed.
 pub fn forget_held(configuration: Option<&Path>, named: &str) -> Result<usize, String> {
     let Some(directory) = directory(configuration) else {
         return Ok(0);
@@ -140,7 +140,7 @@ pub fn forget_held(configuration: Option<&Path>, named: &str) -> Result<usize, S
         let is_mark = path.parent() == Some(&directory) && path.file_name().is_some();
         if !is_mark {
             return Err(format!(
-                "`{named}` is no mark below `{}`",
+                "`{named}` is not a mark below `{}`",
                 directory.display()
             ));
         }
@@ -167,7 +167,7 @@ fn directory(configuration: Option<&Path>) -> Option<PathBuf> {
 }
 
 fn session_name(key: &SessionKey) -> String {
-    // Also where the session was bound before its client was known.
+    // Also if the session was bound before its client was known.
     let key = SessionKey::of_any_client(key.session.as_str());
     format!("session-{}", key.file_name())
 }
@@ -187,8 +187,7 @@ fn read(path: &Path) -> Result<Option<Mark>, String> {
     let failed = |why: String| {
         let path = path.display();
         format!(
-            "a run held this session, and which one `{path}` no longer says ({why}): nothing is let through. \
-             A person ends this with `interlock doctor --forget {path}`"
+            "a run guarded this session, but `{path}` no longer says which ({why}): every call is refused. A person can end this with `interlock doctor --forget {path}`"
         )
     };
     let file = match fs::File::open(path) {
@@ -214,7 +213,7 @@ fn write(directory: &Path, path: &Path, mark: &Mark) -> io::Result<()> {
     fs::rename(&beside, path)
 }
 
-/// Removes a mark; tells whether there was one.
+/// Removes a marker; returns whether it existed.
 fn forget(path: &Path) -> Result<bool, String> {
     match fs::remove_file(path) {
         Ok(()) => Ok(true),
@@ -223,14 +222,14 @@ fn forget(path: &Path) -> Result<bool, String> {
     }
 }
 
-/// Tells whether the run of a mark is known to be over.
+/// Returns whether the run of a marker is known to be over.
 fn is_over(environment: &Environment, mark: &Mark) -> bool {
     let run = home_of(environment, mark).open_run(&mark.run);
     run.and_then(|log| log.load())
         .is_ok_and(|run| run.is_over())
 }
 
-/// Returns the state directory that a mark names: it may have been set otherwise then.
+/// Returns the state directory that a marker names, which may differ from the present one.
 fn home_of(environment: &Environment, mark: &Mark) -> Home {
     if environment.home.path() == mark.state {
         environment.home.clone()
@@ -242,8 +241,7 @@ fn home_of(environment: &Environment, mark: &Mark) -> Home {
 fn gone(mark: &Mark, what: &str) -> String {
     let run = &mark.run;
     format!(
-        "run {run} holds this session, and {what} is gone from `{}`: nothing is let through. \
-         A person puts it back, or ends this with `interlock doctor --forget {run}`",
+        "run {run} guards this session, and {what} is gone from `{}`: every call is refused. A person can restore it, or end this with `interlock doctor --forget {run}`",
         mark.state.display()
     )
 }

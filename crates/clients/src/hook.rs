@@ -1,7 +1,7 @@
-//! What happens between a client's hook and the engine.
+//! Answers a client's hooks with the engine.
 //!
-//! INVARIANT: in a guarded session every failure of ours is a denial: the
-//! answer is either one JSON document of the client, or exit code 2.
+//! INVARIANT: in a guarded session every failure of Interlock is a denial: the answer is either one JSON document for the client,
+//! or exit code 2.
 
 use std::{
     panic::{AssertUnwindSafe, catch_unwind},
@@ -42,19 +42,19 @@ use crate::{
     watch,
 };
 
-/// Longest that a hook takes, well inside what clients wait for.
+/// Longest time that a hook takes, well inside the time that clients wait.
 pub const DEADLINE: Duration = Duration::from_secs(2);
 
-/// What a hook process prints, and how it ends.
+/// Output and exit code of a hook process.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct HookAnswer {
     /// Exactly one JSON document, or nothing.
     pub stdout: String,
-    /// One sentence, where something went wrong.
+    /// One sentence, if something went wrong.
     pub stderr: String,
-    /// 0, or 2: the client must stop what it is about to do.
+    /// Exit code: 0, or 2 if the client must stop what it is about to do.
     pub exit: u8,
-    /// Whether a call that is about to run hangs on what is printed.
+    /// Whether the output decides about a call that is about to run.
     pub decides: bool,
 }
 
@@ -80,12 +80,12 @@ impl HookAnswer {
     }
 }
 
-/// Answers a hook: reads with `read`, decides, and never takes longer than [`DEADLINE`].
+/// Answers a hook: reads its input with `read`, decides, and never takes longer than [`DEADLINE`].
 ///
-/// `words` are those behind the client: the event, where the input does not name it, and what a plugin says of itself.
+/// `words` are the arguments after the client: the event, if the input does not name it, and the mark of a plugin.
 ///
-/// After that `too_late` is given the answer instead, while this still waits; it
-/// is to end the process. A panic, a time-out and an error end as a denial.
+/// If the deadline passes, `too_late` receives the answer while this function is still working; it must end the process. A panic,
+/// a time-out and an error end as a denial.
 #[must_use]
 pub fn answer(
     client: &str,
@@ -102,7 +102,7 @@ pub fn answer(
     };
     let by_plugin = words.contains(&BY_PLUGIN);
     let event = words.iter().copied().find(|word| *word != BY_PLUGIN);
-    // The work stays in the first thread: another one's memory would be set up anew for each call.
+    // The work stays in the first thread: the memory of another thread would be set up anew for each call.
     let watch = match Watch::begin(too_late) {
         Ok(watch) => watch,
         Err(error) => {
@@ -114,9 +114,8 @@ pub fn answer(
         Err(error) => HookAnswer::stops(&format!("the hook's input cannot be read: {error}")),
     }));
     watch.end();
-    answer.unwrap_or_else(|_| {
-        HookAnswer::stops("a mistake in Interlock itself; nothing was let through")
-    })
+    answer
+        .unwrap_or_else(|_| HookAnswer::stops("an error in Interlock itself; nothing was allowed"))
 }
 
 /// A thread that answers when the deadline has passed.
@@ -133,7 +132,7 @@ impl Watch {
             thread::sleep(DEADLINE);
             if !known.swap(true, Ordering::SeqCst) {
                 too_late(HookAnswer::stops(&format!(
-                    "no verdict within {} s; nothing was let through",
+                    "no verdict within {} s; nothing was allowed",
                     DEADLINE.as_secs()
                 )));
             }
@@ -142,7 +141,7 @@ impl Watch {
         named.spawn(watch).map(|thread| Self { answered, thread })
     }
 
-    /// Returns when it is sure that the thread has not answered, and will not.
+    /// Returns once it is certain that the thread has not answered and will not answer.
     fn end(self) {
         // Too late: the thread is about to end the process.
         if self.answered.swap(true, Ordering::SeqCst) {
@@ -176,10 +175,10 @@ fn answer_input(
     }
 }
 
-/// Answers one call of the hook with the client's JSON.
+/// Answers one call of a hook with the client's JSON.
 ///
 /// # Errors
-/// Whatever went wrong, in one sentence.
+/// Returns a one-sentence description of any failure.
 pub fn respond(environment: &Environment, input: &Input) -> Result<Value, String> {
     let own = SessionKey::new(input.client.word(), &input.session);
     let top = session::top_session(environment, &own, input);
@@ -187,7 +186,7 @@ pub fn respond(environment: &Environment, input: &Input) -> Result<Value, String
         Some((top, below)) => {
             let nested = below != own;
             let mut seen = of_sub_agent(input, AgentId::new(below.session));
-            // One that it started may stop while it goes on.
+            // A sub-agent that it started may stop while it continues.
             if nested && seen.event == Event::SubagentStop {
                 seen.event = Event::Other;
             }
@@ -201,7 +200,7 @@ pub fn respond(environment: &Environment, input: &Input) -> Result<Value, String
     Ok(registry::protocol(input.client).write(input, &answer))
 }
 
-/// Sees what a sub-agent's session tells as the doing of a sub-agent: it begins and ends no run.
+/// Converts an event of a sub-agent's session to an event of a sub-agent, which begins and ends no run.
 fn of_sub_agent(input: &Input, agent: AgentId) -> Input {
     let mut seen = input.clone();
     seen.agent = Some(agent);
@@ -225,7 +224,7 @@ fn judged(environment: &Environment, input: &Input, key: SessionKey) -> Result<A
         Some(found) => Some(found),
         None => match held::refuse_if_gone(environment, &key) {
             Ok(()) => None,
-            // Another hook of the session may have begun its run since: a binding is there before its mark.
+            // Another hook of the session may have begun its run since: the binding is written before the marker.
             Err(why) => Some(look()?.ok_or(why)?),
         },
     };
@@ -236,7 +235,7 @@ fn judged(environment: &Environment, input: &Input, key: SessionKey) -> Result<A
         .as_ref()
         .map_or(root, |binding| binding.project_root.clone());
     let policy = policy::workflow(&root)?;
-    // A policy begins with the first prompt, not when the client is opened.
+    // A policy takes effect with the first prompt, not when the client is opened.
     let begins = begins && input.event != Event::SessionStart;
     let binding = match (bound, &policy) {
         (Some(binding), _) => binding,
@@ -246,7 +245,7 @@ fn judged(environment: &Environment, input: &Input, key: SessionKey) -> Result<A
     match input.event {
         Event::SessionEnd => {
             let session = binding.session.clone();
-            // The run is told last: its trouble keeps nothing of the session.
+            // The run comes last: if it fails, everything of the session was still recorded.
             session_ended(environment, &session, &root, true)?;
             let mut guarded = open(environment, binding)?;
             prompts::close(&mut guarded, input).map_err(said)?;
@@ -255,7 +254,7 @@ fn judged(environment: &Environment, input: &Input, key: SessionKey) -> Result<A
         Event::SessionStart => session::begin(environment, &binding).map_err(said)?,
         _ => {}
     }
-    // What neither asks the run nor tells it anything needs no database.
+    // Events that neither query nor change the run need no database.
     if input.event == Event::Other {
         return Ok(Say::Nothing.into());
     }
@@ -332,10 +331,10 @@ fn answer_event(
     }
 }
 
-/// Says that a session goes on with the run of the conversation before it.
+/// Reports that a session continues with the run of the preceding conversation.
 fn goes_on(guarded: &Guarded) -> String {
     format!(
-        "Interlock: run {} of `{}` goes on in this session: it holds the conversation that this one continues.",
+        "Interlock: run {} of `{}` continues in this session: it guards the conversation that this one continues.",
         guarded.id(),
         guarded.machine.id
     )
@@ -345,7 +344,7 @@ fn said(error: StoreError) -> String {
     error.to_string()
 }
 
-/// Answers a session that no run guards: no opinion, but word of the runs that are open beside it.
+/// Answers a session that no run guards: no opinion, but a notice of the other open runs of the project.
 fn unguarded(
     environment: &Environment,
     input: &Input,
@@ -356,7 +355,7 @@ fn unguarded(
         Event::BeforeTool(tool) => judge::note_for_server(environment, input, tool, key, root)?,
         Event::SessionEnd => return session_ended(environment, key, root, false),
         Event::SessionStart | Event::Prompt => {
-            // Trouble with others' runs is no trouble of a session without one.
+            // A failure of other runs does not affect a session without a run.
             let told = session::unheld(environment, input, key, root);
             return Ok(told.unwrap_or_else(|_| Say::Nothing.into()));
         }
@@ -365,7 +364,7 @@ fn unguarded(
     Ok(Say::Nothing.into())
 }
 
-/// Takes away the notes of a session: none of its calls is under way any more.
+/// Removes the notes of a session, none of whose calls is open any more.
 fn session_ended(
     environment: &Environment,
     key: &SessionKey,
@@ -386,7 +385,7 @@ fn open(environment: &Environment, binding: Binding) -> Result<Guarded, String> 
     Guarded::open(environment, binding).map_err(|error| error.to_string())
 }
 
-/// Leaves what a sub-agent did not finish to others.
+/// Releases what a sub-agent did not finish for other agents.
 fn released(guarded: &mut Guarded, input: &Input) -> Result<Answer, String> {
     if let Some(agent) = input.agent.clone() {
         guarded
@@ -396,7 +395,7 @@ fn released(guarded: &mut Guarded, input: &Input) -> Result<Answer, String> {
     Ok(Say::Nothing.into())
 }
 
-/// Says where the run stands, seen from the branch of the sub-agent that acts.
+/// Describes the state of the run, from the branch of the acting sub-agent.
 fn brief(guarded: &Guarded, input: &Input) -> Answer {
     let branch = input
         .agent
@@ -406,9 +405,9 @@ fn brief(guarded: &Guarded, input: &Input) -> Answer {
     Answer::add(briefing_as(&guarded.machine, &guarded.run, branch, &names))
 }
 
-/// Narrows what the model is offered to what the state lists.
+/// Limits the tools offered to the model to those that the state lists.
 ///
-/// A hint alone, so names that cannot be listed one by one leave it as it is.
+/// This is only a hint, so names that cannot be enumerated leave the offer unchanged.
 fn menu(guarded: &Guarded) -> Answer {
     let leaves = guarded.run.open_leaves();
     let [path] = leaves.as_slice() else {
@@ -424,7 +423,7 @@ fn menu(guarded: &Guarded) -> Answer {
     }
 }
 
-/// Keeps the text of a result beside the log, where the workflow asks for it.
+/// Stores the text of a result next to the log if the workflow requires it.
 fn keep_output(guarded: &Guarded, events: &[RunEvent], response: &Value) -> Result<(), String> {
     let wanted = guarded.machine.meta.get("capture_output") == Some(&Value::Bool(true));
     let ended = events.iter().find_map(|event| match event {
@@ -444,7 +443,7 @@ fn keep_output(guarded: &Guarded, events: &[RunEvent], response: &Value) -> Resu
         .map_err(|error| error.to_string())
 }
 
-/// Records what became of a call, and says so where that moved the run.
+/// Records the outcome of a call, and reports it if it moved the run.
 fn after_tool(
     environment: &Environment,
     guarded: &mut Guarded,
@@ -461,7 +460,7 @@ fn after_tool(
         _ => None,
     };
     if calls::is_another(&guarded.run, &id, input, used, program) {
-        // It counts as what it is, but nobody has said yes to it.
+        // It counts as an ordinary call, but nobody has approved it.
         prompts::close_as(guarded, input, Some(id.clone()), PromptEnd::OtherArguments)
             .map_err(said)?;
     }
@@ -483,7 +482,7 @@ fn after_tool(
         response,
         proves,
     };
-    // What `interlock exec` carried, it has told itself.
+    // `interlock exec` itself has reported the lines that it ran.
     let exit = line
         .filter(|line| !line::is_carried(program, line))
         .and_then(|_| protocol.exit_code(&ended));
@@ -493,14 +492,14 @@ fn after_tool(
         line.and_then(|line| line.ended_seq),
     );
     let seen = line_exit.or(exit);
-    // Some clients call every line a success that ended.
+    // Some clients report every line that ended as a success.
     let ok = ok && seen.is_none_or(|exit| exit == 0);
     let result = CallResult {
         ok,
         exit,
         bytes: protocol.result_bytes(used, response),
         wrote: failed::wrote(&guarded.run, &id, ok, &RealDisk),
-        // `interlock exec` tells of them, where it carries the line.
+        // `interlock exec` reports them if it runs the line.
         commands: Vec::new(),
         id: Some(id),
         checked: interlock_core::substance::Checked::default(),
@@ -518,7 +517,7 @@ fn after_tool(
     Ok(Answer::add(format!("{notice}\n{now}")))
 }
 
-/// Says that what a carried line was seen to write moved the run at its end, where it did.
+/// Reports that the observed writes of a rewritten line moved the run when the line ended.
 fn line_notice(guarded: &Guarded, end: u64) -> Option<String> {
     let events = guarded.log.events(end).map_while(Result::ok);
     let events: Vec<RunEvent> = events.map(|recorded| recorded.event).collect();

@@ -1,4 +1,4 @@
-//! What a client tells its hook, in nobody's words: the same for every client.
+//! The input of a hook, in one form for every client.
 
 use std::path::PathBuf;
 
@@ -11,51 +11,51 @@ use crate::client::ClientId;
 /// One call of a hook.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Input {
-    /// Whose hook it is.
+    /// Client whose hook it is.
     pub client: ClientId,
-    /// Whether the hook's line was written for another client, and this one runs it too.
+    /// Whether the hook was written for another client, and this client runs it, too.
     pub borrowed: bool,
-    /// Whether the hook of a plugin asks, beside which those of the settings may ask as well.
+    /// Whether a plugin's hook calls; hooks in the settings may call as well.
     pub by_plugin: bool,
-    /// The client's own name of what happened.
+    /// The client's own name of the event.
     pub named: String,
     /// The session.
     pub session: String,
-    /// The session that started this one as a sub-agent's, where the client says so.
+    /// Session that started this one for a sub-agent, if the client names it.
     pub parent: Option<String>,
-    /// Another session that the input names beside a sub-agent's: it is held as that one, where nobody knows who started it.
+    /// Another session that the input names besides a sub-agent's; the session is treated as that one if its parent is unknown.
     pub beside: Option<String>,
-    /// Why a session begins, in the client's own word (`startup`, `clear`, `fork`), where it says so.
+    /// Why a session begins, in the client's own word (`startup`, `clear`, `fork`), if given.
     pub source: Option<String>,
-    /// The directory the client works in.
+    /// Working directory of the client.
     pub directory: String,
-    /// When the client asks its person.
+    /// When the client prompts its person.
     pub mode: Mode,
-    /// The file in which the client keeps what was said, where it names one.
+    /// File in which the client stores the conversation, if given.
     pub transcript: Option<PathBuf>,
-    /// The plugins that the client says it has loaded, where it says so.
+    /// Plugins that the client reports as loaded, if it does.
     pub plugins: Vec<String>,
-    /// The sub-agent it is about; `None`: the main agent.
+    /// Sub-agent that the event is about; `None` for the main agent.
     pub agent: Option<AgentId>,
     /// What happened.
     pub event: Event,
 }
 
-/// When the client asks its person.
+/// When the client prompts its person.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Mode {
-    /// Before what its rules do not allow: `default`, `acceptEdits`.
+    /// Before anything that its rules do not allow: `default`, `acceptEdits`.
     Asks,
-    /// Before what its rules do not allow, and it changes nothing itself.
+    /// Before anything that its rules do not allow; it changes nothing itself.
     Plan,
     /// Never: `bypassPermissions`.
     Bypass,
-    /// Not known: a machine decides, or nobody.
+    /// Unknown: a program decides, or nobody.
     Other,
 }
 
 impl Mode {
-    /// Reads the word that Claude Code and Codex have for it.
+    /// Parses the mode name that Claude Code and Codex use.
     #[must_use]
     pub fn named(word: Option<&str>) -> Self {
         match word {
@@ -66,27 +66,27 @@ impl Mode {
         }
     }
 
-    /// Tells whether the client asks a person, if one is there.
+    /// Returns whether the client prompts a person, if one is there.
     #[must_use]
     pub const fn asks(self) -> bool {
         matches!(self, Self::Asks | Self::Plan)
     }
 }
 
-/// What a hook is told.
+/// The event that a hook reports.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Event {
     /// A session began, or its transcript was cut short.
     SessionStart,
     /// A person sent a prompt.
     Prompt,
-    /// The model is about to be asked; unlike a prompt, this begins nothing.
+    /// The model is about to be called; unlike a prompt, this begins nothing.
     Turn,
     /// The model is about to be offered tools.
     Menu,
     /// A tool is about to be called.
     BeforeTool(ToolUse),
-    /// A call that was judged is about to run, as the client will run it.
+    /// A call that was judged is about to run, in the form in which the client will run it.
     Running(ToolUse),
     /// A tool has been called.
     AfterTool {
@@ -94,17 +94,17 @@ pub enum Event {
         tool: ToolUse,
         /// Whether it succeeded.
         ok: bool,
-        /// What it returned.
+        /// Result of the tool.
         response: Value,
     },
     /// The agent is about to end its turn.
     Stop {
-        /// Whether it was kept from that just before.
+        /// Whether it was just prevented from ending it.
         again: bool,
     },
-    /// The agent is about to call a task of its own list done.
+    /// The agent is about to mark a task of its own list as done.
     TaskDone {
-        /// The client's name of the task.
+        /// The client's id of the task.
         task: String,
     },
     /// A sub-agent begins.
@@ -120,28 +120,28 @@ pub enum Event {
 /// A call of a tool.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ToolUse {
-    /// The client's id of the call; `None`: it gives none.
+    /// The client's id of the call; `None` if it gives none.
     pub id: Option<CallId>,
     /// The tool.
     pub name: String,
-    /// The common name of a tool of an MCP server, where the client has another form of it.
+    /// Common name of an MCP server's tool, if the client has another form of it.
     pub common: Option<String>,
     /// Its arguments.
     pub input: Value,
-    /// A key that stands twice in the arguments.
+    /// A duplicate key in the arguments.
     pub doubled: Option<String>,
-    /// The file that a call was seen to write, where that alone is told of it.
+    /// File that the call was observed to write, if the event reports only that.
     pub wrote: Option<String>,
 }
 
-/// The JSON that a client writes to its hook, read strictly.
+/// The JSON that a client writes to its hook, parsed strictly.
 #[derive(Debug)]
 pub(crate) struct HookPayload {
     parsed: Parsed,
 }
 
 impl HookPayload {
-    /// Parses it; none of the keys in `once` may stand twice.
+    /// Parses the JSON; none of the keys in `once` may be duplicated.
     pub(crate) fn parse(stdin: &[u8], once: &[&str]) -> Result<Self, String> {
         let parsed =
             parse(stdin).map_err(|error| format!("the hook's input is not JSON: {error}"))?;
@@ -159,14 +159,14 @@ impl HookPayload {
         }
     }
 
-    /// Returns what stands under a key; null is nothing.
+    /// Returns the value of a key; null counts as missing.
     pub(crate) fn get(&self, key: &str) -> Option<&Value> {
         self.parsed.value.get(key).filter(|value| !value.is_null())
     }
 
-    /// Returns the client that wrote this to a hook of Claude Code's settings; `None`: that one.
+    /// Returns the client that ran a hook of Claude Code's settings; `None` if it was Claude Code.
     ///
-    /// Cursor and Copilot CLI run those hooks too, each in words of its own.
+    /// Cursor and Copilot CLI run those hooks too, each in a format of its own.
     pub(crate) fn borrower(&self) -> Option<ClientId> {
         if self.get("conversation_id").is_some() || self.get("cursor_version").is_some() {
             Some(ClientId::Cursor)
@@ -177,8 +177,8 @@ impl HookPayload {
         }
     }
 
-    /// Tells whether the input has what Claude Code alone writes: the mode of its session, the
-    /// id of a use of a tool, a transcript that is called as the session is.
+    /// Returns whether the input has what only Claude Code writes: the mode of its session, the id of a tool use, a transcript
+    /// named after the session.
     fn is_claude_code(&self) -> bool {
         let text = |key: &str| self.get(key).and_then(Value::as_str);
         let own = ["permission_mode", "tool_use_id"];
@@ -190,13 +190,13 @@ impl HookPayload {
         own.iter().any(|key| self.get(key).is_some()) || transcript().is_some()
     }
 
-    /// Returns a text that must be there.
+    /// Returns a required text.
     pub(crate) fn text(&self, key: &str) -> Result<String, String> {
         self.optional(key)?
             .ok_or_else(|| format!("the hook's input has no `{key}`"))
     }
 
-    /// Returns a text that may be missing or empty; anything but text is refused.
+    /// Returns a text that may be missing or empty; any other type is refused.
     pub(crate) fn optional(&self, key: &str) -> Result<Option<String>, String> {
         match self.get(key) {
             None => Ok(None),
@@ -205,7 +205,7 @@ impl HookPayload {
         }
     }
 
-    /// Returns a text that says something where it is there.
+    /// Returns a text that must not be empty if it is given.
     pub(crate) fn said(&self, key: &str) -> Result<Option<String>, String> {
         match self.get(key) {
             Some(_) => self.text(key).map(Some),
@@ -213,7 +213,7 @@ impl HookPayload {
         }
     }
 
-    /// Returns a text that stands under one of two names.
+    /// Returns a text under one of two keys.
     pub(crate) fn either(&self, one: &str, other: &str) -> Result<Option<String>, String> {
         match (self.said(one)?, self.said(other)?) {
             (Some(one_says), Some(other_says)) if one_says != other_says => Err(format!(
@@ -223,28 +223,28 @@ impl HookPayload {
         }
     }
 
-    /// Returns what stands under the first of these names that is there; else null.
+    /// Returns the value of the first of these keys that exists, or null.
     pub(crate) fn first(&self, keys: &[&str]) -> Value {
         let found = keys.iter().find_map(|key| self.get(key));
         found.cloned().unwrap_or(Value::Null)
     }
 
-    /// Returns a word that only steers; what is no text says nothing.
+    /// Returns an optional word that affects no decision; other types count as missing.
     pub(crate) fn word(&self, key: &str) -> Option<&str> {
         self.get(key).and_then(Value::as_str)
     }
 
-    /// Tells whether a flag is there and set.
+    /// Returns whether a flag is given and set.
     pub(crate) fn is_set(&self, key: &str) -> bool {
         is_set(self.get(key))
     }
 
-    /// Returns the first key that stands twice at or below `pointer`.
+    /// Returns the first duplicate key at or below `pointer`.
     pub(crate) fn doubled_below(&self, pointer: &str) -> Option<String> {
         self.parsed.duplicate_below(pointer).map(str::to_owned)
     }
 
-    /// Returns the name of the event: the input's own word, or the argument where it has none.
+    /// Returns the name of the event: from the input, or else from the argument.
     pub(crate) fn event(&self, argument: Option<&str>) -> Result<String, String> {
         match (self.parsed.value.get("hook_event_name"), argument) {
             (None, Some(event)) => Ok(event.to_owned()),
@@ -252,7 +252,7 @@ impl HookPayload {
         }
     }
 
-    /// Reads the call of a tool, of clients that name its parts so.
+    /// Reads the call of a tool, for clients that name its parts in this way.
     pub(crate) fn tool(&self, id: Option<CallId>) -> Result<ToolUse, String> {
         Ok(ToolUse {
             id,
@@ -265,7 +265,7 @@ impl HookPayload {
     }
 }
 
-/// Tells whether a flag of a client is there and set.
+/// Returns whether a client's flag is given and set.
 pub(crate) fn is_set(flag: Option<&Value>) -> bool {
     !matches!(flag, None | Some(Value::Null | Value::Bool(false)))
 }
@@ -292,7 +292,7 @@ mod tests {
                 json!({"session_id": "s", "transcript_path": "/h/.copilot/s/events.jsonl", "timestamp": time}),
                 Some(ClientId::Copilot),
             ),
-            // A later version of Claude Code may well say when it was.
+            // A later version of Claude Code may add a timestamp.
             (
                 json!({"session_id": "s", "permission_mode": "default", "timestamp": time}),
                 None,

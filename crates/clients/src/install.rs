@@ -1,7 +1,7 @@
-//! What `init` writes into the clients' settings, and takes out again.
+//! What `init` writes into the clients' settings, and removes again.
 //!
-//! Planned from the text of the files, shown as a diff, then written, all or
-//! nothing. What others wrote there stays, with its order, blanks and comments.
+//! Changes are planned from the text of the files, shown as a diff, then written, all or nothing. Everything that others wrote
+//! there stays, with its order, blanks and comments.
 
 mod baseline_rules;
 mod edit;
@@ -25,18 +25,18 @@ pub use write::apply;
 pub use crate::settings::{HookState, InstallError, Scope, Site};
 use crate::{client::ClientId, plugins, registry::definition, settings::read};
 
-/// What is asked of a plan.
+/// What a plan is requested for.
 #[derive(Debug, Clone, Copy)]
 pub struct Request<'a> {
     /// The clients.
     pub clients: &'a [ClientId],
     /// Whose settings are changed.
     pub scope: Scope,
-    /// Whether things are taken out.
+    /// Whether to remove instead of install.
     pub remove: bool,
-    /// What the clients' own rules should refuse as well.
+    /// Baseline rules for the clients' own rule files.
     pub floor: Option<&'a BaselineRules>,
-    /// Whether Codex is told to trust the hooks.
+    /// Whether to have Codex trust the hooks.
     pub trust: bool,
 }
 
@@ -45,43 +45,43 @@ pub struct Request<'a> {
 pub struct FileChange {
     /// The file.
     pub path: PathBuf,
-    /// Its text; `None`: there is none.
+    /// Present text; `None` if the file does not exist.
     pub before: Option<String>,
-    /// What it becomes; `None`: it goes.
+    /// New text; `None` if the file is removed.
     pub after: Option<String>,
 }
 
-/// What a change of a file is about.
+/// Summary of the change of a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Summary {
-    /// What the client is called.
+    /// Name of the client.
     pub client: &'static str,
     /// The file.
     pub path: PathBuf,
-    /// What goes into it, or out of it.
+    /// What is added to it or removed from it.
     pub about: Vec<String>,
 }
 
-/// What is to be written, all or nothing.
+/// The planned changes, which are written all or nothing.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Plan {
     /// The files.
     pub changes: Vec<FileChange>,
-    /// What a person should know, in sentences.
+    /// Sentences for the person.
     pub notes: Vec<String>,
-    /// How many hooks Codex is told to trust.
+    /// Number of hooks that Codex is to trust.
     pub trusts: usize,
-    /// Whether Codex is told to trust the folder as well.
+    /// Whether Codex is to trust the folder as well.
     pub trusts_folder: bool,
-    /// What the changes are about, one line a client and file.
+    /// Summary of the changes, one line per client and file.
     pub summary: Vec<Summary>,
-    /// Where it is kept what the files were before, and the new text of that; not shown.
+    /// Change of the record of the files' previous contents; not shown.
     record: Option<FileChange>,
-    /// Directories that stay although nothing is left in them.
+    /// Directories that stay even if they become empty.
     roots: Vec<PathBuf>,
 }
 
-/// Finds the clients that are here: by a program on the `PATH`, or by a directory of their settings.
+/// Finds the installed clients: by a program on the `PATH`, or by a directory of their settings.
 #[must_use]
 pub fn detect(site: &Site) -> Vec<ClientId> {
     let all = ClientId::ALL.iter().map(|(_, client)| *client);
@@ -89,15 +89,15 @@ pub fn detect(site: &Site) -> Vec<ClientId> {
         .collect()
 }
 
-/// Returns the clients in whose settings something of Interlock stands, in this project or for this person.
+/// Returns the clients whose settings contain something of Interlock, for this project or this person.
 ///
-/// What `init --remove` would take out is ours; a file that only speaks of Interlock is not.
+/// This is what `init --remove` would remove; a file that merely mentions Interlock does not count.
 #[must_use]
 pub fn set_up(site: &Site) -> Vec<ClientId> {
     let holds = |edit: &Edit| match read(&edit.path) {
         Ok(Some(text)) => match edit.take(&text, site, &[]) {
             Ok(left) => left.as_ref() != Some(&text),
-            // Whose hooks stand in a file that cannot be read nobody can say: the name decides.
+            // If a file cannot be read, its owner is unknown, and the name decides.
             Err(_) => text.contains("interlock"),
         },
         Ok(None) | Err(_) => false,
@@ -106,7 +106,7 @@ pub fn set_up(site: &Site) -> Vec<ClientId> {
         [Scope::Project, Scope::Local, Scope::User]
             .into_iter()
             .any(|scope| {
-                // Hooks and server come first; the files behind them do nothing without either.
+                // Hooks and server come first; the other files have no effect without them.
                 let edits = Edit::of(definition(*client), site, scope);
                 edits.iter().take(2).any(holds)
             })
@@ -118,19 +118,19 @@ pub fn set_up(site: &Site) -> Vec<ClientId> {
     clients.filter(named).collect()
 }
 
-/// Returns the file that holds the hooks of a client.
+/// Returns the file that contains the hooks of a client.
 #[must_use]
 pub fn hook_file(client: ClientId, site: &Site, scope: Scope) -> PathBuf {
     (definition(client).hook_file)(site, scope)
 }
 
-/// Returns the file that names the MCP servers of a client.
+/// Returns the file that contains the MCP servers of a client.
 #[must_use]
 pub fn server_file(client: ClientId, site: &Site, scope: Scope) -> PathBuf {
     (definition(client).server_file)(site, scope)
 }
 
-/// Returns the hooks that are written for a client; none where it has a plugin instead.
+/// Returns the hooks that are written for a client; empty if it has a plugin instead.
 #[must_use]
 pub fn events(client: ClientId) -> &'static [&'static str] {
     definition(client).form().map_or(&[], |form| form.events)
@@ -148,14 +148,14 @@ pub fn hook_state(
     form.map_or(HookState::Missing, |form| form.state(settings, event, site))
 }
 
-/// Plans what `init` changes, or what `init --remove` takes out; no change: nothing is planned.
+/// Plans what `init` changes, or what `init --remove` removes; the plan is empty if nothing has to change.
 ///
 /// # Errors
-/// A file is there and cannot be read, is malformed, or is a link that leads astray.
+/// A file exists but cannot be read, is malformed, or is a link to a forbidden place.
 pub fn plan(site: &Site, request: &Request<'_>) -> Result<Plan, InstallError> {
     let site = &site.in_scope(request.scope);
     let mut settings_edit = SettingsEdit::new(site, request.remove);
-    // What one keeps for oneself lies in the project, too.
+    // A person's own files for one project are in the project, too.
     let scopes: &[Scope] = match request.scope {
         Scope::Project | Scope::Local if request.remove => &[Scope::Project, Scope::Local],
         Scope::Project => &[Scope::Project],
@@ -198,7 +198,7 @@ pub fn plan(site: &Site, request: &Request<'_>) -> Result<Plan, InstallError> {
                 .extend(unheard.map(|client| untrusted(*client, site)));
         }
         if request.scope == Scope::Project && !site.by_name && !plan.changes.is_empty() {
-            // What npm puts on the PATH starts Node before the program, at every call.
+            // A program that npm puts on the PATH starts Node first, at every call.
             let remedy = if lies_in(&site.program, "node_modules") {
                 "use `--local`"
             } else {
@@ -225,12 +225,12 @@ pub fn plan(site: &Site, request: &Request<'_>) -> Result<Plan, InstallError> {
     Ok(plan)
 }
 
-/// Tells whether a directory of this name is above a file.
+/// Returns whether a directory of this name is an ancestor of a file.
 fn lies_in(file: &Path, name: &str) -> bool {
     file.components().any(|part| part.as_os_str() == name)
 }
 
-/// Names the files that a person keeps for himself in git's own list of what it leaves out.
+/// Lists the files that a person keeps private in git's own exclude file.
 fn keep_out_of_git(
     settings_edit: &mut SettingsEdit<'_>,
     request: &Request<'_>,
@@ -269,7 +269,7 @@ fn keep_out_of_git(
         return Ok(());
     };
     if let (false, Some(listed)) = (request.remove, read(&path)?) {
-        // Those of an earlier call stay listed.
+        // Files of an earlier call stay listed.
         let listed = listed.lines().filter_map(|line| line.strip_prefix('/'));
         let ours = known.iter().filter_map(named);
         let ours: Vec<String> = ours
@@ -286,7 +286,7 @@ fn keep_out_of_git(
     })
 }
 
-/// Says that Interlock's plugin is installed in a client as well.
+/// Reports that Interlock's plugin is also installed in a client.
 fn about_plugin(client: ClientId, site: &Site, removes: bool) -> Option<String> {
     let plugin = plugins::installed(client, site).into_iter().next()?;
     let (title, place) = (client.title(), plugin.folder.display());
@@ -305,13 +305,13 @@ fn about_plugin(client: ClientId, site: &Site, removes: bool) -> Option<String> 
 
 fn untrusted(client: ClientId, site: &Site) -> String {
     format!(
-        "{} reads no hooks of a folder that it does not trust, and says nothing: start it in {} and say yes, or use `--user`",
+        "{} silently ignores the hooks of a folder that it does not trust: start it in {} and trust the folder, or use `--user`",
         definition(client).title,
         site.project_root.display()
     )
 }
 
-/// Tells whether a client that stays reads the same file for the control server.
+/// Returns whether a remaining client reads the same file for the control server.
 fn is_needed_by_others(edit: &Edit, site: &Site, request: &Request<'_>) -> bool {
     let What::Server(..) = edit.what else {
         return false;
@@ -326,7 +326,7 @@ fn is_needed_by_others(edit: &Edit, site: &Site, request: &Request<'_>) -> bool 
     })
 }
 
-/// Plans the hashes under which Codex runs the hooks, which a person agrees to with the rest.
+/// Plans the hashes under which Codex runs the hooks, to which the person agrees with the rest of the plan.
 fn trust_codex(
     settings_edit: &mut SettingsEdit<'_>,
     request: &Request<'_>,
@@ -394,7 +394,7 @@ fn trust_codex(
     Ok(())
 }
 
-/// Writes a planned change as a person reads it.
+/// Writes a planned change as a diff for people.
 #[must_use]
 pub fn diff(change: &FileChange) -> String {
     let path = change.path.display().to_string();

@@ -1,4 +1,4 @@
-//! A tool call before it runs: its facts, the run's verdict, the client's answer.
+//! Judges a tool call before it runs: from its facts, through the run's verdict, to the client's answer.
 
 mod shell;
 
@@ -68,7 +68,7 @@ pub(crate) fn before_tool(
             if !served.is_empty() && (passes || asks && attended) {
                 let binding = &guarded.binding;
                 let whose = (&binding.session, binding.project_root.as_path());
-                // The tool is put in for each gateway.
+                // The tool is expected once per gateway.
                 let note = Note {
                     run: Some(guarded.id().clone()),
                     asked: asks,
@@ -82,7 +82,7 @@ pub(crate) fn before_tool(
     }
 }
 
-/// Writes the client's answer to a call that stays as it is.
+/// Writes the client's answer to a call that stays unchanged.
 fn answer(
     environment: &Environment,
     guarded: &Guarded,
@@ -104,9 +104,9 @@ fn answer(
     }
 }
 
-/// Answers a call of a session whose run has ended: nothing is guarded any more.
+/// Answers a call of a session whose run has ended, so that nothing guards it any more.
 ///
-/// Under a project policy what is protected stays so.
+/// Under a project policy, protected files stay protected.
 pub(crate) fn after_the_end(
     environment: &Environment,
     guarded: &Guarded,
@@ -133,9 +133,9 @@ pub(crate) fn after_the_end(
     })
 }
 
-/// Leaves a note, where a session that no open run guards calls a control tool.
+/// Leaves a note if a session without an open run calls a control tool.
 ///
-/// The server has to learn whose call it is, to bind the run it may start.
+/// From the note, the server learns whose call it is, to bind the run that it may start.
 pub(crate) fn note_for_server(
     environment: &Environment,
     input: &Input,
@@ -168,13 +168,13 @@ fn place(
     Ok(place)
 }
 
-/// Follows the links of places that a person names; one that cannot be followed stays as it is.
+/// Resolves the links of paths that a person configured; unresolvable paths stay as they are.
 fn real_places(named: Vec<String>) -> Vec<String> {
     let real = |path: String| RealDisk.real(&path).unwrap_or(path);
     named.into_iter().map(real).collect()
 }
 
-/// Finds the facts of a call.
+/// Determines the facts of a call.
 fn call_of(place: &CallContext, input: &Input, used: &ToolUse) -> ToolCall {
     let plain = plain_call(input.client, &used.name, &used.input);
     let (name, tool, arguments) = match &plain {
@@ -186,7 +186,7 @@ fn call_of(place: &CallContext, input: &Input, used: &ToolUse) -> ToolCall {
         ),
     };
     let proposal = Proposal {
-        // Every proposed call has one.
+        // Every proposed call has an id.
         id: used.id.clone().unwrap_or_else(|| CallId::new("")),
         tool: name,
         common: used.common.as_deref().or(tool.common),
@@ -208,13 +208,13 @@ fn call_of(place: &CallContext, input: &Input, used: &ToolUse) -> ToolCall {
     call
 }
 
-/// Objects to a name that is read as a tool's and is none of its names.
+/// Returns an objection to a name that would be parsed as a tool's but is none of its names.
 fn imitation(call: &ToolCall) -> Option<String> {
     let known = interlock_tool_names::imitated(&call.tool)?;
     Some(format!("its name only looks like `{known}`"))
 }
 
-/// Writes a refusal as the agent reads it: the stable word, then the sentence, with tools as its client calls them.
+/// Writes a refusal for the agent: the stable code, then the sentence, with tools named as in its client.
 fn reason(guarded: &Guarded, input: &Input, path: &FramePath, refusal: &Refusal) -> String {
     let (machine, run) = (&guarded.machine, &guarded.run);
     let names = |tool: &str| offered_as(input.client, tool);
@@ -222,7 +222,7 @@ fn reason(guarded: &Guarded, input: &Input, path: &FramePath, refusal: &Refusal)
     format!("{}: {sentence}", refusal.code)
 }
 
-/// Writes what a client's own prompt asks about a call; nothing of it steers a terminal.
+/// Writes the question about a call for a client's own prompt, without control characters.
 fn in_prompt(reason: &str) -> String {
     let lines: Vec<String> = reason
         .lines()
@@ -231,7 +231,7 @@ fn in_prompt(reason: &str) -> String {
     lines.join("\n")
 }
 
-/// Leaves the note that tells the server whose call this is; asks the person where one must agree.
+/// Leaves the note that tells the server whose call this is; asks the person if one must agree.
 fn let_control_pass(
     environment: &Environment,
     guarded: &mut Guarded,
@@ -293,7 +293,7 @@ fn leave(environment: &Environment, note: &Note) -> Result<(), String> {
         .map_err(|error| error.to_string())
 }
 
-/// Has a person asked before the transition, where one has to agree; returns what they read.
+/// Asks a person before the transition if one has to agree; returns the question.
 fn question(
     guarded: &mut Guarded,
     input: &Input,

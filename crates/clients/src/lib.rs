@@ -1,6 +1,6 @@
-//! The agent clients: their hook JSON in, a command; a verdict, their hook JSON out.
+//! The agent clients: hook JSON in, a command; a verdict, hook JSON out.
 //!
-//! Decides nothing about a call; every failure of ours ends as a denial.
+//! This crate decides nothing about a call; every failure of Interlock ends as a denial.
 
 mod answer;
 mod app_server;

@@ -1,14 +1,14 @@
-//! The words by which a client is made to run a line through `interlock exec`.
+//! The command line that makes a client run a line through `interlock exec`.
 
 use std::path::Path;
 
-/// What stands between the program and the ticket.
+/// Words between the program and the ticket.
 const CARRIES: &str = " exec --ticket ";
 
-/// Stands behind a line that is to read nothing.
+/// Suffix for a line that must read no input.
 const SILENT: &str = " </dev/null";
 
-/// Lets a carried line read nothing from where it is started.
+/// Makes a rewritten line read no input.
 #[must_use]
 pub(crate) fn silenced(carried: &str) -> String {
     format!("{carried}{SILENT}")
@@ -16,15 +16,15 @@ pub(crate) fn silenced(carried: &str) -> String {
 
 /// Writes the line that runs `line` through `program` with a ticket.
 ///
-/// bash, zsh and sh all read back exactly `line`; a person sees it whole.
-/// `None`: the program's path is no text.
+/// bash, zsh and sh all parse it back to exactly `line`, which a person sees in full. Returns `None` if the program's path is not
+/// valid text.
 #[must_use]
 pub(crate) fn carried(program: &Path, ticket: &str, line: &str) -> Option<String> {
     let program = word(program.to_str()?);
     Some(format!("{program}{CARRIES}{ticket} -- {}", quoted(line)))
 }
 
-/// Tells whether a line is one that `carried` has written.
+/// Returns whether `carried` has written a line.
 #[must_use]
 pub(crate) fn is_carried(program: Option<&Path>, line: &str) -> bool {
     program
@@ -33,7 +33,7 @@ pub(crate) fn is_carried(program: Option<&Path>, line: &str) -> bool {
         .is_some_and(|rest| rest.starts_with(CARRIES))
 }
 
-/// Returns the line that `carried` was given, where `line` is one of its own.
+/// Returns the original of a line that `carried` has written.
 #[must_use]
 pub(crate) fn original(program: Option<&Path>, line: &str) -> Option<String> {
     if !is_carried(program, line) {
@@ -46,7 +46,7 @@ pub(crate) fn original(program: Option<&Path>, line: &str) -> Option<String> {
     Some(inner.replace(r"'\''", "'"))
 }
 
-/// Writes `text` as one word of a shell, plain where that is the same.
+/// Quotes `text` as one word of a shell, if necessary.
 fn word(text: &str) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || "/._-+".contains(c);
     if !text.is_empty() && text.chars().all(plain) {
@@ -56,7 +56,7 @@ fn word(text: &str) -> String {
     }
 }
 
-/// Writes `text` as one quoted word of a shell.
+/// Quotes `text` as one word of a shell.
 pub(crate) fn quoted(text: &str) -> String {
     format!("'{}'", text.replace('\'', r"'\''"))
 }

@@ -1,9 +1,7 @@
-//! What else decides about the calls of a client, beside Interlock's hooks.
+//! What else decides about the calls of a client, apart from Interlock's hooks.
 //!
-//! Code that runs inside of the client may allow what a hook denies, and hooks of
-//! others may rewrite a call after Interlock has judged it. Each is known by the
-//! digest of its files; a held session with any that no person has accepted does
-//! not begin.
+//! Code inside the client may allow what a hook denies, and other hooks may rewrite a call after Interlock has judged it. Each of
+//! these is identified by the digest of its files; a guarded session does not begin with one that no person has accepted.
 
 mod digest;
 mod hooks;
@@ -25,10 +23,10 @@ use crate::{
     client::ClientId, input::Input, plugins, process, registry, session::Guarded, settings::Site,
 };
 
-/// Lists what decides in a client beside the hooks, and no person has accepted as it is.
+/// Lists what decides in a client apart from the hooks, and is not accepted in its present form.
 ///
 /// # Errors
-/// What was accepted cannot be read.
+/// Returns an error if the list of accepted mods cannot be read.
 pub(crate) fn unknown(
     client: ClientId,
     look: &Look<'_>,
@@ -39,10 +37,10 @@ pub(crate) fn unknown(
     not_accepted(others.collect(), home)
 }
 
-/// Keeps of what was found what no person has accepted as it is, each once.
+/// Filters for what no person has accepted in its present form, without duplicates.
 ///
 /// # Errors
-/// What was accepted cannot be read.
+/// Returns an error if the list of accepted mods cannot be read.
 pub(crate) fn not_accepted(
     found: Vec<ClientMod>,
     home: &Home,
@@ -56,10 +54,10 @@ pub(crate) fn not_accepted(
     Ok(unknown)
 }
 
-/// The same of the client that called a hook.
+/// Lists the same for the client that called a hook.
 ///
 /// # Errors
-/// What was accepted cannot be read.
+/// Returns an error if the list of accepted mods cannot be read.
 fn unknown_of_session(
     environment: &Environment,
     input: &Input,
@@ -76,7 +74,7 @@ fn unknown_of_session(
     unknown(input.client, &look, &environment.home)
 }
 
-/// Pauses the run of a session in whose client something else may overrule the hooks; returns what is said of it.
+/// Pauses the run of a session in whose client something else may overrule the hooks; returns the message about it.
 pub(crate) fn stop(
     environment: &Environment,
     guarded: &mut Guarded,
@@ -117,13 +115,13 @@ pub(crate) fn stop(
     )))
 }
 
-/// Does the same before the first call under a run that began after the session's prompt, which was not looked at then.
+/// Does the same before the first call under a run that began after the session's prompt, at which the mods were not checked.
 pub(crate) fn refuse_first_call(
     environment: &Environment,
     guarded: &mut Guarded,
     input: &Input,
 ) -> Result<Option<String>, String> {
-    // Its start alone stands in the log.
+    // The log contains only its start.
     if guarded.run.seq > 1 {
         return Ok(None);
     }

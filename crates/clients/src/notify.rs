@@ -1,7 +1,7 @@
-//! Word to a person who looks elsewhere that a question waits for them.
+//! Notifies a person that a question is waiting.
 //!
-//! INVARIANT: nothing waits for it and nothing fails for it. What an agent may have
-//! written is handed over as arguments or variables, never as part of a shell's line.
+//! INVARIANT: nothing waits for a notification, and its failure has no effect. Text that an agent may have written is passed as
+//! arguments or variables, never as part of a shell line.
 
 use std::{
     ffi::OsString,
@@ -21,25 +21,25 @@ use interlock_project::{Config, NotifyConfig};
 
 use crate::{answer::cut, review};
 
-/// Characters of a notification.
+/// Maximum number of characters of a notification.
 const BODY_CHARS_MAX: usize = 240;
-/// Longest that a notification that is tried out may take.
+/// Longest time that a trial notification may take.
 const TRY_MAX: Duration = Duration::from_secs(5);
-/// Time between two looks whether it has ended.
+/// Interval between two checks whether it has ended.
 const TRY_STEP: Duration = Duration::from_millis(20);
 
-/// What a person is told.
+/// A notification.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Notice {
-    /// In a few words.
+    /// Short title.
     pub title: String,
     /// The question, in one line.
     pub body: String,
-    /// The run; empty: none.
+    /// Run that asks; empty if none.
     pub run: String,
-    /// Its workflow.
+    /// Workflow of the run.
     pub workflow: String,
-    /// The request's id.
+    /// Id of the request.
     pub approval: String,
 }
 
@@ -55,7 +55,7 @@ impl Notice {
         }
     }
 
-    /// Makes one that asks nothing.
+    /// Creates a trial notification that asks nothing.
     #[must_use]
     pub fn trial() -> Self {
         Self {
@@ -71,7 +71,7 @@ impl Notice {
 /// A program that shows a notification.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Notifier {
-    /// What people call it.
+    /// Its common name.
     pub name: String,
     program: PathBuf,
     how: How,
@@ -81,24 +81,24 @@ pub struct Notifier {
 enum How {
     NotifySend,
     AppleScript,
-    /// A person's own, with these words before what it is told by variables.
+    /// A person's own command with these arguments, which receives the notification in variables.
     Own(Vec<String>),
 }
 
-/// Why there is no notification of a kind.
+/// Why a kind of notification is unavailable.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum NoNotifier {
     /// A person has switched it off.
     Off,
-    /// Nobody looks at a desktop of this session.
+    /// This session has no desktop.
     NoDesktop,
-    /// The program is not there.
+    /// The program does not exist.
     Missing(String),
 }
 
-/// Finds the programs that tell a person, as they have configured it.
+/// Finds the programs that notify a person, as configured.
 ///
-/// A program of the project's own is none: the project is in its agent's hands.
+/// A program inside the project does not count: the project is in its agent's hands.
 pub fn notifiers(
     config: &NotifyConfig,
     env: &dyn Fn(&str) -> Option<OsString>,
@@ -146,7 +146,7 @@ fn desktop(
     })
 }
 
-/// Finds a program by its path or on PATH, but not below the project.
+/// Finds a program by its path or on the PATH, but not below the project.
 pub fn find(
     program: &str,
     env: &dyn Fn(&str) -> Option<OsString>,
@@ -177,7 +177,7 @@ impl Notifier {
         let body = cut(&notice.body, BODY_CHARS_MAX);
         match &self.how {
             How::NotifySend => {
-                // The body may be read as markup.
+                // The body may be parsed as markup.
                 let body = body
                     .replace('&', "&amp;")
                     .replace('<', "&lt;")
@@ -220,26 +220,26 @@ impl Notifier {
         #[cfg(unix)]
         {
             use std::os::unix::process::CommandExt as _;
-            // Not of the client's group: it outlives the hook.
+            // Not in the client's process group: it outlives the hook.
             command.process_group(0);
         }
         command
     }
 
-    /// Tells a person, and does not wait for it.
+    /// Notifies a person without waiting.
     fn send(&self, notice: &Notice) {
         let Ok(mut child) = self.command(notice).spawn() else {
             return;
         };
-        // So that a process that lives on keeps no trace of it.
+        // This keeps no zombie in a long-lived process.
         let wait = move || drop(child.wait());
         drop(thread::Builder::new().name("notice".to_owned()).spawn(wait));
     }
 
-    /// Tells a person and waits for the end of it.
+    /// Notifies a person and waits until the program has ended.
     ///
     /// # Errors
-    /// It cannot be started, fails or takes too long.
+    /// The program cannot be started, fails or takes too long.
     pub fn try_out(&self) -> Result<(), String> {
         let mut child: Child = self
             .command(&Notice::trial())
@@ -262,9 +262,9 @@ impl Notifier {
     }
 }
 
-/// Tells a person of what has come to wait for them since the run had `before` events.
+/// Notifies a person of the requests opened since the run had `before` events.
 ///
-/// Whatever goes wrong is of no matter here.
+/// Failures are ignored.
 pub fn tell(
     configuration: Option<&Path>,
     project: &Path,

@@ -1,15 +1,15 @@
-//! opencode: what its plugin sends to the hook, and what that answers.
+//! opencode: what its plugin sends to the hook, and the hook's answers.
 //!
-//! opencode runs plugins inside of itself, so the plugin that comes with Interlock
-//! defines the words. It asks before each tool and throws on a denial and on any
-//! failure. Seen with 1.18.34.
+//! opencode runs plugins inside itself, so Interlock's own plugin defines the protocol. It asks before each tool and throws on a
+//! denial and on any failure. Tested with 1.18.34.
 //!
-//! Input: `{"event": "tool.execute.before", "session", "parent", "directory", "call",
-//! "tool", "server", "args", "output", "metadata", "carries"}`; `parent` where the session is a
-//! sub-agent's, `server` where an MCP server has the tool, `carries` where opencode would run
-//! any line without a question; with a prompt also `plugins`, the names of what is loaded into
-//! opencode, and `copy`, whether the session began as a copy of another. Answer: `{"deny": REASON}`, `{"args": {…}}`, `{"context": TEXT}`, `{"stop": REASON}`
-//! to a prompt, or `{}`; `held` beside it where the arguments have to stay as they were judged.
+//! Input: `{"event": "tool.execute.before", "session", "parent", "directory", "call", "tool", "server", "args", "output", "metadata", "carries"}`.
+//! `parent` is given for the session of a sub-agent, `server` for a tool of an MCP server, and `carries` if opencode would run
+//! any line without a question. A prompt also has `plugins`, the names of the plugins loaded into opencode, and `copy`, whether
+//! the session began as a copy of another.
+//!
+//! Answer: `{"deny": REASON}`, `{"args": {…}}`, `{"context": TEXT}`, `{"stop": REASON}` to a prompt, or `{}`; with `held` if the
+//! arguments must stay as they were judged.
 
 pub(crate) mod install;
 mod mods;
@@ -35,13 +35,13 @@ use crate::{
     tools::of_server,
 };
 
-/// The plugin, with the bare name of this program in the place of its path.
+/// The plugin, with the bare name of this program in place of its path.
 pub const PLUGIN: &str = include_str!("../plugins/opencode.ts");
 
 /// Longest text a hook may add to the conversation, in characters.
 const ADDED_MAX: usize = 9_500;
 
-/// Keys of the input that decide something, and so may not stand twice.
+/// Keys of the input that affect a decision, and so must not be duplicated.
 const ONCE: [&str; 11] = [
     "event",
     "session",
@@ -56,7 +56,7 @@ const ONCE: [&str; 11] = [
     "copy",
 ];
 
-/// Why a session begins that is a copy of another; which, opencode does not say.
+/// Source of a session that is a copy of another; opencode does not name the original.
 const COPY: &str = "fork";
 
 /// opencode.
@@ -94,7 +94,7 @@ impl Protocol for Opencode {
             borrowed: false,
             by_plugin: false,
             directory: told.text("directory")?,
-            // The plugin has looked whether opencode asks about lines.
+            // The plugin has checked whether opencode asks about lines.
             mode: if told.get("carries") == Some(&Value::Bool(true)) {
                 Mode::Bypass
             } else {
@@ -124,7 +124,7 @@ impl Protocol for Opencode {
             Say::Rewrite { input, .. } => json!({ "args": input }),
             Say::Add(text) => json!({ "context": cut(text, ADDED_MAX) }),
             Say::Stop(reason) => json!({ "stop": cut(reason, ADDED_MAX) }),
-            // Its plugin is told of the end when it is over: nothing can keep the agent at work.
+            // The plugin learns of the end only afterwards: nothing can keep the agent working.
             Say::GoOn(_) | Say::Allow(_) | Say::Nothing | Say::Menu(_) => json!({}),
         };
         if let (Value::Object(object), true) = (&mut document, answer.held)
@@ -153,7 +153,7 @@ impl Protocol for Opencode {
         true
     }
 
-    /// Its plugin is only told of the start of a session.
+    /// The plugin only reports the start of a session.
     fn hears_at_start(&self) -> bool {
         false
     }
@@ -183,7 +183,7 @@ impl Protocol for Opencode {
         unseen.then(|| "it runs other tools that no hook sees: call them one by one".to_owned())
     }
 
-    /// The field is the client's own; what the line printed stands in another.
+    /// The field is the client's own; the output of the line is in another.
     fn exit_code(&self, ended: &Ended<'_>) -> Option<i64> {
         let metadata = ended.response.get("metadata")?;
         metadata.get("exit")?.as_i64()
@@ -194,7 +194,7 @@ impl Protocol for Opencode {
     }
 }
 
-/// Reads the plugins that opencode says it has loaded.
+/// Reads the plugins that opencode reports as loaded.
 fn plugins(told: &HookPayload) -> Result<Vec<String>, String> {
     let Some(listed) = told.get("plugins") else {
         return Ok(Vec::new());
@@ -228,7 +228,7 @@ fn tool(told: &HookPayload) -> Result<ToolUse, String> {
     })
 }
 
-/// Tells whether a tool of an MCP server says that it failed.
+/// Returns whether the tool of an MCP server reports a failure.
 fn is_error(told: &HookPayload) -> bool {
     let output = told.get("output");
     output.and_then(|output| output.get("isError")) == Some(&Value::Bool(true))

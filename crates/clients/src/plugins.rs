@@ -1,7 +1,7 @@
-//! Interlock's plugins for the clients: what is in each, and where one is installed.
+//! Interlock's plugins for the clients: the contents of each, and where one is installed.
 //!
-//! They are made from what `init` writes, so that a hook that is added there is in the plugin as well.
-//! The folder `plugins/` of the project holds what [`repository`] returns.
+//! They are made from what `init` writes, so that a new hook is in the plugin as well. The folder `plugins/` of the repository
+//! contains what [`repository`] returns.
 
 mod content;
 mod installed;
@@ -21,13 +21,13 @@ use crate::{
 };
 pub(crate) use installed::installed;
 
-/// What each plugin is called, in each client.
+/// Name of the plugin, in each client.
 pub(crate) const NAME: &str = "interlock";
 
-/// The largest file of a plugin that may be Interlock's, in bytes.
+/// Maximum size of a file that may belong to Interlock's plugin, in bytes.
 const FILE_MAX: u64 = 1_048_576;
 
-/// Returns every file of every plugin and of the marketplaces that list them, by its path in the repository.
+/// Returns every file of every plugin and of the marketplaces that list them, with its path in the repository.
 #[must_use]
 pub fn repository() -> Vec<(String, String)> {
     let version = env!("CARGO_PKG_VERSION");
@@ -40,9 +40,9 @@ pub fn repository() -> Vec<(String, String)> {
     files
 }
 
-/// Tells whether a folder holds Interlock's plugin for a client, of this or another version, and nothing else.
+/// Returns whether a folder contains Interlock's plugin for a client, of this or another version, and nothing else.
 ///
-/// The place is no proof, and neither is the name: every file must be what is written here.
+/// Neither the location nor the name proves it: every file must equal what is written here.
 pub(crate) fn is_own(client: ClientId, folder: &Path) -> bool {
     let modules = folder.join("node_modules");
     if client == ClientId::Opencode && modules.is_dir() {
@@ -73,7 +73,7 @@ pub(crate) fn is_own(client: ClientId, folder: &Path) -> bool {
     })
 }
 
-/// Tells whether a folder into which opencode has fetched a package has Interlock's and nothing else of use.
+/// Returns whether a folder into which opencode has fetched a package contains Interlock's and no other code.
 fn is_fetched(folder: &Path, modules: &Path) -> bool {
     let holds = |folder: &Path, known: &[&str]| {
         children(folder).iter().all(|path| {
@@ -94,7 +94,7 @@ fn is_fetched(folder: &Path, modules: &Path) -> bool {
         && is_own(ClientId::Opencode, &package)
 }
 
-/// Lists the files below a folder; `None`: there are more, links, or files too large to be read.
+/// Lists the files below a folder; returns `None` if there are too many, links, or files that are too large.
 fn files_below(folder: &Path, files_max: usize) -> Option<Vec<String>> {
     let mut found = Vec::new();
     let mut folders = vec![folder.to_owned()];
@@ -118,12 +118,12 @@ fn files_below(folder: &Path, files_max: usize) -> Option<Vec<String>> {
     Some(found)
 }
 
-/// Tells whether a plugin of Interlock's is installed in a client, switched on or not.
+/// Returns whether a plugin of Interlock is installed in a client, enabled or not.
 pub(crate) fn is_installed(client: ClientId, environment: &Environment) -> bool {
     !installed(client, &Site::of(environment, Path::new("/"))).is_empty()
 }
 
-/// Lists the folders outside of the clients' own directories from which a client loads Interlock's plugin.
+/// Lists the folders outside the clients' own directories from which a client loads Interlock's plugin.
 #[must_use]
 pub fn in_place(environment: &Environment) -> Vec<PathBuf> {
     loaded_in_place(&Site::of(environment, Path::new("/")))
@@ -138,15 +138,15 @@ pub(crate) fn loaded_in_place(site: &Site) -> Vec<PathBuf> {
         .collect()
 }
 
-/// Returns the code of a plugin of this client, where it brings hooks as code.
+/// Returns the code of a client's plugin, if it brings hooks as code.
 pub(crate) fn code(client: ClientId) -> Option<(&'static str, String)> {
     content::code(client)
 }
 
-/// Returns the file of a plugin that names its hooks, and that of its control server.
+/// Files of a plugin that name its hooks and its control server.
 pub(crate) const HOOKS: &str = "hooks/hooks.json";
 
-/// Returns the line with which a person uninstalls the plugin.
+/// Returns the command with which a person uninstalls the plugin.
 pub(crate) const fn uninstall(client: ClientId) -> &'static str {
     match client {
         ClientId::ClaudeCode => "claude plugin uninstall interlock@interlock",

@@ -20,10 +20,10 @@ pub(crate) fn workflow(root: &Path) -> Result<Option<(Config, String)>, String> 
     Ok(named.map(|workflow| (config, workflow)))
 }
 
-/// Returns the machine that guards every session of the project at `root`, if one does.
+/// Returns the machine that guards every session of the project at `root`, if there is one.
 ///
 /// # Errors
-/// The project's configuration, or the workflow it names, cannot be used.
+/// The project's configuration, or the workflow that it names, cannot be used.
 pub fn policy_machine(environment: &Environment, root: &Path) -> Result<Option<Machine>, String> {
     let Some((_, workflow)) = workflow(root)? else {
         return Ok(None);
@@ -32,7 +32,7 @@ pub fn policy_machine(environment: &Environment, root: &Path) -> Result<Option<M
     Ok(Some(loaded.1))
 }
 
-/// Says why the workflow that the project's policy names holds nobody, if it cannot be used.
+/// Returns why the workflow of the project's policy cannot be used, if so.
 #[must_use]
 pub fn policy_fault(environment: &Environment, root: &Path) -> Option<String> {
     let (_, workflow) = match workflow(root) {
@@ -43,7 +43,7 @@ pub fn policy_fault(environment: &Environment, root: &Path) -> Option<String> {
     Some(broken(&workflow, &why))
 }
 
-/// Names the configuration that an unusable workflow comes from.
+/// Names the configuration that refers to an unusable workflow.
 fn broken(workflow: &str, why: &str) -> String {
     format!(
         "the policy of this project (`workflow = \"{workflow}\"` in .interlock/config.toml) cannot be used: {why}"
@@ -52,8 +52,8 @@ fn broken(workflow: &str, why: &str) -> String {
 
 /// Starts a run of the workflow that guards every session of the project, and binds a session to it.
 ///
-/// Of several processes of one client one is asked at a time whether its session is
-/// `free` of a run; another may have begun the run of all. `None`: no policy, or not free.
+/// The processes of one client check one at a time whether their session is `free` of a run, because another may have begun the
+/// common run. Returns `None` if there is no policy, or if the session is not free.
 ///
 /// # Errors
 /// The configuration or the workflow cannot be used, or the store fails.
@@ -88,8 +88,8 @@ pub(crate) fn start(
     policy: &(Config, String),
     ended: Option<&Binding>,
 ) -> Result<Binding, String> {
-    // Of several hooks of one session one makes a run, and one of all sessions where one run
-    // holds all; the others find it bound.
+    // Of several hooks of one session, only one creates a run; if one run guards all sessions, only one of all their hooks does.
+    // The others find the session bound.
     let turn = match policy.0.hold {
         Hold::Run => key.clone(),
         Hold::Project => SessionKey::of_any_client(root.to_string_lossy()),
@@ -99,7 +99,7 @@ pub(crate) fn start(
     start_for(environment, root, (key, process), policy, ended)
 }
 
-/// Reads the workflow of a policy, which a project that is not trusted may limit only.
+/// Loads the workflow of a policy; in an untrusted project it may only restrict.
 fn loaded(
     environment: &Environment,
     root: &Path,
@@ -116,7 +116,7 @@ fn loaded(
     Ok((found, loaded.machine))
 }
 
-/// Starts a run for a session whose turn it is.
+/// Starts a run for a session that holds the lock.
 fn start_for(
     environment: &Environment,
     root: &Path,
@@ -149,7 +149,7 @@ fn start_for(
         },
         at_ms: environment.at_ms,
     };
-    // Before the bindings are held: others wait for those, and a disk takes its time.
+    // Before the bindings are locked: others wait for them, and a disk may be slow.
     let prepared = environment
         .home
         .prepare_run(&new, Object::new(), BY)
@@ -157,7 +157,7 @@ fn start_for(
         .for_session(key, process)
         .map_err(said)?;
     let bindings = environment.home.lock_bindings().map_err(said)?;
-    // Bound meanwhile by whoever needs no turn, such as a person.
+    // Bound meanwhile by something that needs no lock, such as a person.
     if let Some(binding) = bound(&bindings.look_up(key, root).map_err(said)?, ended) {
         return Ok(binding);
     }
@@ -172,7 +172,7 @@ fn start_for(
     }
     drop(bindings);
     if let Some(parent) = environment.variable("TRACEPARENT") {
-        // Whose trace it belongs to decides nothing.
+        // The trace that it belongs to decides nothing.
         let _ = environment
             .home
             .keep_trace_parent(started.log.run(), &parent);
@@ -180,7 +180,7 @@ fn start_for(
     Ok(binding)
 }
 
-/// Binds a session to the open run that holds every session of the project, if there is one.
+/// Binds a session to the open run that guards every session of the project, if there is one.
 fn joined(
     environment: &Environment,
     root: &Path,
@@ -205,7 +205,7 @@ fn joined(
         .map_err(said)
 }
 
-/// Returns the binding of a session that has another run than the one that has `ended`.
+/// Returns the binding of a session, unless it is to the run that has `ended`.
 fn bound(found: &Lookup, ended: Option<&Binding>) -> Option<Binding> {
     match found {
         Lookup::Bound(binding) if ended.is_none_or(|ended| ended.run != binding.run) => {

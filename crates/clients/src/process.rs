@@ -1,11 +1,11 @@
-//! Processes: who calls, and below whom a command runs.
+//! Processes: who calls, and what a command runs below.
 
 use interlock_process::table;
 pub use interlock_process::{PERSONS_TOKEN, table::arguments};
 use interlock_project::Environment;
 use interlock_store::ClientProcess;
 
-/// How far up a client is looked for above its hook.
+/// Maximum number of ancestors of a hook that are searched for its client.
 const STEPS_MAX: usize = 8;
 
 /// Programs that a client may put between itself and its hook.
@@ -18,37 +18,37 @@ pub struct Process {
     pub parent: u32,
     /// The name of its program, as the system keeps it.
     pub name: String,
-    /// What sets it apart from every other.
+    /// Identity of the process, which no other process has.
     pub client: ClientProcess,
 }
 
-/// How many ancestors of a process are looked at.
+/// Maximum number of ancestors of a process that are examined.
 const ANCESTORS_MAX: usize = 4096;
 
-/// How often ancestors are looked at again that changed meanwhile.
+/// Maximum number of attempts if ancestors change meanwhile.
 const WALKS_MAX: usize = 8;
 
-/// Lists the ancestors of a process, the nearest first; `None`: it cannot be told who they are.
+/// Lists the ancestors of a process, the nearest first; `None` if they cannot be determined.
 ///
-/// As [`with_ancestors`].
+/// Works like [`with_ancestors`].
 #[must_use]
 pub fn ancestors(pid: u32) -> Option<Vec<Process>> {
     Some(with_ancestors(pid)?.into_iter().skip(1).collect())
 }
 
-/// Lists a process and its ancestors, the nearest first; `None`: it cannot be told who they are.
+/// Lists a process and its ancestors, the nearest first; `None` if they cannot be determined.
 ///
-/// A process above that ends hands its children to another one: what is returned was so at one moment, and a walk
-/// during which something changed is begun anew.
+/// An ancestor that ends leaves its children to another process: the result was true at one moment, and a walk during which
+/// something changed is repeated.
 #[must_use]
 pub fn with_ancestors(pid: u32) -> Option<Vec<Process>> {
     (0..WALKS_MAX).find_map(|_| walk(pid).ok()).flatten()
 }
 
-/// What was seen of the processes above one changed while they were looked at.
+/// The ancestors changed during the walk.
 struct Changed;
 
-/// Walks up once, beginning with the process itself; `None`: there are too many.
+/// Walks up once, beginning with the process itself; returns `None` if there are too many.
 fn walk(pid: u32) -> Result<Option<Vec<Process>>, Changed> {
     let mut below = look(pid).ok_or(Changed)?;
     let mut found = vec![below.clone()];
@@ -75,7 +75,7 @@ fn is_still(process: &Process) -> Result<(), Changed> {
     }
 }
 
-/// Finds the client's process above this hook: the nearest that is no shell.
+/// Finds the client's process above this hook: the nearest that is not a shell.
 #[must_use]
 pub fn client_above() -> Option<ClientProcess> {
     let mut pid = std::os::unix::process::parent_id();
@@ -89,12 +89,12 @@ pub fn client_above() -> Option<ClientProcess> {
     None
 }
 
-/// Returns the client's process, if it can be seen.
+/// Returns the client's process, if it is visible.
 pub(crate) fn client_of(environment: &Environment) -> Option<ClientProcess> {
     environment.client.clone().or_else(client_above)
 }
 
-/// Returns the words that the client above this hook was started with; none where they are not seen.
+/// Returns the command line of the client above this hook; empty if it is not visible.
 #[must_use]
 pub fn client_arguments() -> Vec<String> {
     client_above().map_or_else(Vec::new, |client| arguments(client.pid))
@@ -107,14 +107,14 @@ pub(crate) fn all() -> Vec<u32> {
     all
 }
 
-/// Tells whether a process is a shell, or one that only starts others.
+/// Returns whether a process is a shell, or a program that only starts others.
 #[must_use]
 pub fn is_shell(process: &ClientProcess) -> bool {
     let found = look(process.pid).filter(|found| found.client == *process);
     found.is_some_and(|found| SHELLS.contains(&found.name.as_str()))
 }
 
-/// Returns the variables that a process was started with; none where they cannot be seen.
+/// Returns the environment that a process was started with; empty if it is not visible.
 pub(crate) fn environment(pid: u32) -> Vec<(String, String)> {
     let pairs = table::environment(pid).into_iter().filter_map(|pair| {
         let pair = String::from_utf8_lossy(&pair);
@@ -124,14 +124,14 @@ pub(crate) fn environment(pid: u32) -> Vec<(String, String)> {
     pairs.collect()
 }
 
-/// Returns the number of the device that is a process's terminal; `None`: it has none, or that is not seen.
+/// Returns the device number of a process's terminal; `None` if it has none, or it is not visible.
 #[must_use]
 pub fn terminal(pid: u32) -> Option<u64> {
     let number = table::entry(pid)?.terminal;
     (number != 0).then(|| u64::from(number.cast_unsigned()))
 }
 
-/// Looks at a process; `None` when there is none or it cannot be seen.
+/// Looks up a process; returns `None` if it does not exist or is not visible.
 #[cfg(target_os = "linux")]
 #[must_use]
 pub fn look(pid: u32) -> Option<Process> {
@@ -146,7 +146,7 @@ pub fn look(pid: u32) -> Option<Process> {
     })
 }
 
-/// Looks at a process; `None` when there is none or it cannot be seen.
+/// Looks up a process; returns `None` if it does not exist or is not visible.
 #[cfg(not(target_os = "linux"))]
 #[must_use]
 pub fn look(pid: u32) -> Option<Process> {

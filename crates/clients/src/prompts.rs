@@ -1,4 +1,4 @@
-//! Questions in a client's own prompt: what the person reads, and when a question is over.
+//! Questions in a client's own prompt: their text, and how they are closed.
 
 use interlock_core::{
     command::{CommandKind, TransitionRequest},
@@ -15,12 +15,12 @@ use crate::{
     session::Guarded,
 };
 
-/// Characters that a client's prompt shows at most.
+/// Maximum number of characters that a client's prompt shows.
 const PROMPT_CHARS_MAX: usize = 900;
 
-/// Records that the client asks its person about a transition; returns what the person reads.
+/// Records that the client asks its person about a transition; returns the question.
 ///
-/// `None`: no person has to agree.
+/// Returns `None` if no person has to agree.
 pub(crate) fn ask(
     guarded: &mut Guarded,
     input: &Input,
@@ -42,7 +42,7 @@ pub(crate) fn ask(
     Ok(asked.map(|one| text(guarded, &one)))
 }
 
-/// Writes a question for a client's prompt: what a yes means, in a few lines.
+/// Writes a question for a client's prompt: what an approval means, in a few lines.
 fn text(guarded: &Guarded, asked: &Pending) -> String {
     let log = Some(&guarded.log);
     let rows = review::rows(&guarded.machine, &guarded.run, log, asked, guarded.at_ms);
@@ -68,7 +68,7 @@ fn text(guarded: &Guarded, asked: &Pending) -> String {
     format!("{}\n{more}", cut(&lines.join("\n"), room))
 }
 
-/// Closes the questions that an event shows to have been answered otherwise than with yes.
+/// Closes the questions that were not approved, according to an event.
 pub(crate) fn close(guarded: &mut Guarded, input: &Input) -> Result<(), StoreError> {
     let (why, call) = match &input.event {
         Event::BeforeTool(used) => (PromptEnd::NextCall, used.id.clone()),
@@ -79,7 +79,7 @@ pub(crate) fn close(guarded: &mut Guarded, input: &Input) -> Result<(), StoreErr
     close_as(guarded, input, call, why)
 }
 
-/// Closes the questions of whoever the hook is about.
+/// Closes the questions of the session or sub-agent that the hook belongs to.
 pub(crate) fn close_as(
     guarded: &mut Guarded,
     input: &Input,

@@ -1,4 +1,4 @@
-//! How the hooks of a client speak: what every client's module says of its own.
+//! The hook protocol of a client, which each client's module implements.
 
 use std::path::Path;
 
@@ -15,49 +15,49 @@ use crate::{
     mods::Look,
 };
 
-/// What a client's own rule does with a shell line it is about.
+/// Effect of a client's own rule on a shell line that it matches.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Effect {
-    /// It runs, and nobody is asked.
+    /// The line runs without a question.
     Allow,
-    /// A person is asked.
+    /// The client asks a person.
     Ask,
-    /// It is refused.
+    /// The client denies the line.
     Deny,
 }
 
-/// Whether a client may be given another line than the agent wrote.
+/// Whether a client may receive a different line than the agent wrote.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum RewriteMode {
-    /// It may not: it would not run it, or its own rules would not see the line any more.
+    /// It may not: it would not run the line, or its own rules would no longer see the original.
     No,
     /// Its own rules about the line decide.
     ByRules,
-    /// It may: it has no rules about lines, and asks nobody.
+    /// It may: it has no rules for lines, and asks nobody.
     Yes,
 }
 
-/// A call that has ended, as a client tells it.
+/// A call that has ended, as the client reports it.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Ended<'a> {
-    /// All that the hook was told.
+    /// The hook's input.
     pub(crate) input: &'a Input,
     /// The call.
     pub(crate) used: &'a ToolUse,
-    /// Whether the client calls it a success.
+    /// Whether the client reports success.
     pub(crate) ok: bool,
-    /// What the tool returned.
+    /// Result of the tool.
     pub(crate) response: &'a Value,
-    /// Whether a guard may hang on how it ended, so that it is worth a look into the client's files.
+    /// Whether a guard may depend on the call's outcome, so that reading the client's files is worthwhile.
     pub(crate) proves: bool,
 }
 
-/// Whose conversation a session goes on with.
+/// The conversation that a session continues.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Origin {
-    /// Its own, as far as the client tells.
+    /// Its own, as far as the client reports.
     Itself,
-    /// A copy of another session's.
+    /// A copy of another session's conversation.
     Session(String),
     /// A copy of one that the client does not name.
     Unknown,
@@ -66,13 +66,13 @@ pub(crate) enum Origin {
 /// Which of the hooks of one call it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Side {
-    /// The one of every tool.
+    /// The hook of every tool.
     General,
-    /// The one of tools of this kind.
+    /// The hook of this kind of tool.
     Particular,
-    /// One that was written for another client, and that this one runs too.
+    /// A hook that was written for another client, and that this client runs too.
     Borrowed,
-    /// That of Interlock's plugin.
+    /// The hook of Interlock's plugin.
     Plugin,
 }
 
@@ -94,73 +94,72 @@ impl Side {
     }
 }
 
-/// What the tellings of one call have in common, and which of them this is.
+/// What the reports of one call have in common, and which of them this is.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct DuplicateHook {
-    /// Digest of what all of them say.
+    /// Digest of what all reports contain.
     pub(crate) key: Digest,
-    /// Which this is.
+    /// Which report this is.
     pub(crate) side: Side,
 }
 
-/// How the hooks of one client speak.
+/// Hook protocol of one client.
 pub(crate) trait Protocol: Sync {
-    /// Reads what the client writes to its hook.
+    /// Parses the input that the client writes to its hook.
     fn read(&self, stdin: &[u8], event: Option<&str>) -> Result<Input, String>;
 
-    /// Returns the client that has run a hook which is written for this one, and speaks words of its own.
+    /// Returns the client that ran a hook written for this one, and that has a format of its own.
     fn borrower(&self, _stdin: &[u8]) -> Option<ClientId> {
         None
     }
 
-    /// Writes an answer to `input` in the client's words.
+    /// Writes an answer to `input` in the client's format.
     fn write(&self, input: &Input, answer: &Answer) -> Value;
 
-    /// Tells the person something where the input could not be read.
+    /// Writes a message to the person if the input could not be read.
     fn tell_person(&self, text: &str) -> Value;
 
-    /// Tells whether a failure of ours must stop the client, as far as `stdin` can be read.
+    /// Returns whether a failure of Interlock must stop the client, as far as `stdin` can be read.
     ///
-    /// It always must, but for an agent that was kept from ending its turn just
-    /// before: that would never end.
+    /// It must, except for an agent that was just prevented from ending its turn: that would never end.
     fn failure_stops(&self, stdin: &[u8], event: Option<&str>) -> bool;
 
-    /// Tells whose conversation a session that begins goes on with.
+    /// Returns the conversation that a beginning session continues.
     fn origin(&self, _input: &Input) -> Origin {
         Origin::Itself
     }
 
-    /// Tells whether no other task of the agent's own list is left to do.
+    /// Returns whether no other task of the agent's own list is open.
     fn is_last_task(&self, _setting: &Environment, _input: &Input, _task: &str) -> bool {
         true
     }
 
-    /// Lists what else decides about the client's calls: code inside of it, and hooks of others.
+    /// Lists what else decides about the client's calls: code inside it, and other hooks.
     fn mods(&self, _look: &Look<'_>) -> Vec<ClientMod> {
         Vec::new()
     }
 
-    /// Tells whether one process of the client may have conversations about several projects at once.
+    /// Returns whether one process of the client may have conversations about several projects at once.
     fn has_several_conversations(&self) -> bool {
         false
     }
 
-    /// Tells whether what a hook answers at the start of a session reaches the conversation.
+    /// Returns whether a hook's answer at the start of a session reaches the conversation.
     fn hears_at_start(&self) -> bool {
         true
     }
 
-    /// Tells whether a person answers what the client is told to ask about this.
+    /// Returns whether a person answers the client's prompt about this event.
     fn is_attended(&self, _setting: &Environment, _input: &Input) -> bool {
         false
     }
 
-    /// Tells whether the client may be given another line than the agent wrote.
+    /// Returns whether the client may receive a different line than the agent wrote.
     fn carrying(&self, _setting: &Environment, _input: &Input, _project: &Path) -> RewriteMode {
         RewriteMode::No
     }
 
-    /// Returns what the client's own rules do with a shell line, as far as a rewritten one hides from them.
+    /// Returns the effect of the client's own rules on a shell line, as far as a rewritten line hides it from them.
     fn about_line(
         &self,
         _setting: &Environment,
@@ -171,22 +170,22 @@ pub(crate) trait Protocol: Sync {
         None
     }
 
-    /// Returns which telling of a call this is, where the client tells of each more than once.
+    /// Returns which report of a call this is, if the client reports each call more than once.
     fn duplicate(&self, _setting: &Environment, _input: &Input) -> Option<DuplicateHook> {
         None
     }
 
-    /// Tells whether a carried line is to read nothing from where it is started.
+    /// Returns whether a rewritten line must read no input.
     fn silences(&self) -> bool {
         false
     }
 
-    /// Returns why a call cannot be judged by its facts, for what this client makes of it.
+    /// Returns why a call cannot be judged by its facts, because of how this client runs it.
     fn objection(&self, _call: &ToolCall) -> Option<String> {
         None
     }
 
-    /// Returns the exit code of a shell line, where the client's own words say it for sure.
+    /// Returns the exit code of a shell line, if the client itself reports it reliably.
     fn exit_code(&self, _ended: &Ended<'_>) -> Option<i64> {
         None
     }
@@ -196,7 +195,7 @@ pub(crate) trait Protocol: Sync {
         shown_bytes(response)
     }
 
-    /// Tells whether the exit code of a carried line counts: not of one that goes on in the background.
+    /// Returns whether the exit code of a rewritten line counts; false for one that continues in the background.
     fn proves(&self, used: &ToolUse) -> bool {
         !["run_in_background", "is_background", "background", "detach"]
             .iter()
@@ -204,7 +203,7 @@ pub(crate) trait Protocol: Sync {
     }
 }
 
-/// Reads an event that has no meaning here; not one that is spelled nearly as one `before` a call.
+/// Reads an event that has no meaning here; refuses a name that is spelled almost like one of `before`, the events before a call.
 pub(crate) fn other_event(named: &str, before: &[&str]) -> Result<Event, String> {
     let plain = |text: &str| -> String {
         let letters = text.chars().filter(char::is_ascii_alphanumeric);
@@ -220,7 +219,7 @@ pub(crate) fn other_event(named: &str, before: &[&str]) -> Result<Event, String>
 
 /// Counts the bytes of a result that a model may read: its texts, keys, numbers and words.
 ///
-/// An item of content that is text counts with its text alone.
+/// A content item that is text counts with its text alone.
 pub(crate) fn shown_bytes(value: &Value) -> u64 {
     let bytes = |text: &str| u64::try_from(text.len()).unwrap_or(u64::MAX);
     match value {
@@ -239,7 +238,7 @@ pub(crate) fn shown_bytes(value: &Value) -> u64 {
     }
 }
 
-/// Tells whether a failure of ours stops a client that says when its turn was kept from ending.
+/// Returns whether a failure of Interlock stops a client that reports when its turn was kept from ending.
 pub(crate) fn stops_but_a_second_stop(stdin: &[u8], argument: Option<&str>) -> bool {
     let again = parse(stdin).is_ok_and(|parsed| {
         let named = parsed.value.get("hook_event_name").and_then(Value::as_str);
@@ -260,7 +259,7 @@ pub(crate) fn stops_but_a_second_stop(stdin: &[u8], argument: Option<&str>) -> b
     !again
 }
 
-/// Words a question as the denial it is where no person answers the client.
+/// Turns a question into the denial that it is if no person answers the client.
 pub(crate) fn needs_a_person(reason: &str) -> String {
     format!("{reason} A person has to agree first: `interlock approve`.")
 }

@@ -1,13 +1,13 @@
-//! What the recordings of clients say of calls, read as their hooks are.
+//! Results of calls in the recordings of clients, read like the input of their hooks.
 
 use interlock_core::names::CallId;
 use serde_json::Value;
 
 use crate::{claude_code, client::ClientId, input::ToolUse};
 
-/// Returns the exit code of a shell line, where the client's own record of the call says it for sure.
+/// Returns the exit code of a shell line, if the client's own record of the call states it reliably.
 ///
-/// `response` is what the tool returned, or the text of the error where it failed.
+/// `response` is the result of the tool, or the text of the error if it failed.
 #[must_use]
 pub fn recorded_exit(
     client: ClientId,

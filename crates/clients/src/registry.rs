@@ -1,4 +1,4 @@
-//! Which client is which: the one place that knows them all.
+//! The registry of clients: the only module that knows them all.
 
 use interlock_facts::with_whole_characters;
 
@@ -15,7 +15,7 @@ use crate::{
     settings::client_def::ClientDef,
 };
 
-/// Returns how a client's hooks speak.
+/// Returns the hook protocol of a client.
 pub(crate) fn protocol(client: ClientId) -> &'static dyn Protocol {
     match client {
         ClientId::ClaudeCode => &ClaudeCode,
@@ -27,7 +27,7 @@ pub(crate) fn protocol(client: ClientId) -> &'static dyn Protocol {
     }
 }
 
-/// Returns what is known of a client.
+/// Returns the definition of a client.
 pub(crate) fn definition(client: ClientId) -> &'static ClientDef {
     match client {
         ClientId::ClaudeCode => &claude_code::install::FOOTPRINT,
@@ -39,17 +39,17 @@ pub(crate) fn definition(client: ClientId) -> &'static ClientDef {
     }
 }
 
-/// Reads what `client` writes to its hook.
+/// Parses the input that `client` writes to its hook.
 ///
-/// What a tool has said may be cut within a character: a result is read all the same.
+/// The output of a tool may be cut within a character; the result is accepted all the same.
 ///
 /// # Errors
-/// Says what is missing or malformed.
+/// Returns what is missing or malformed.
 pub fn read(client: ClientId, stdin: &[u8], event: Option<&str>) -> Result<Input, String> {
     read_whole(client, stdin, event).or_else(|why| {
         let whole = with_whole_characters(stdin);
         let input = whole.and_then(|whole| read_whole(client, &whole, event).ok());
-        // What is about to run must be read as it is, or not at all.
+        // A call that is about to run must be read exactly, or not at all.
         input
             .filter(|input| matches!(input.event, Event::AfterTool { .. }))
             .ok_or(why)
@@ -67,7 +67,7 @@ fn read_whole(client: ClientId, stdin: &[u8], event: Option<&str>) -> Result<Inp
     }
 }
 
-/// Tells whether a failure of ours must stop `client`, as far as its input can be read.
+/// Returns whether a failure of Interlock must stop `client`, as far as its input can be read.
 #[must_use]
 pub fn failure_stops(client: ClientId, stdin: &[u8], event: Option<&str>) -> bool {
     protocol(client).failure_stops(stdin, event)

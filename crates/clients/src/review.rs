@@ -1,7 +1,7 @@
-//! What a yes means, in lines for people: where it leads, its data, what it rests on.
+//! What an approval means, in lines for people: where it leads, its data, what it is based on.
 //!
-//! INVARIANT: whatever an agent may have written is shown by [`visible`](visible()): nothing of it
-//! reaches a terminal as a command, and none of it can look like a line of ours.
+//! INVARIANT: text that an agent may have written is shown by [`visible`](visible()): nothing of it reaches a terminal as a
+//! command, and none of it can look like a line of Interlock.
 
 mod changes;
 
@@ -20,25 +20,25 @@ pub use changes::{Changes, since_start};
 
 use crate::answer::cut;
 
-/// Characters of one value of the data that are shown.
+/// Maximum number of characters shown of one value of the data.
 const VALUE_CHARS_MAX: usize = 400;
-/// Characters of a command, a field or a message that are shown.
+/// Maximum number of characters shown of a command, a field or a message.
 const TEXT_CHARS_MAX: usize = 300;
-/// Characters of a headline that are shown.
+/// Maximum number of characters shown of a headline.
 const HEADLINE_CHARS_MAX: usize = 160;
-/// What a summary ends with that was cut.
+/// End of a summary that was cut.
 const CUT: &str = "...";
-/// Values of the data that are shown.
+/// Maximum number of values of the data that are shown.
 const VALUES_MAX: usize = 20;
 
-/// A name and what it says, as one line.
+/// A label and its text, as one line.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Row {
-    /// The name; empty: the line goes on with the one before.
+    /// The label; empty if the line continues the one before.
     pub name: &'static str,
-    /// What it says, visible.
+    /// The text, with control characters made visible.
     pub text: String,
-    /// Whether it speaks against a yes.
+    /// Whether it is a reason not to approve.
     pub warns: bool,
 }
 
@@ -57,7 +57,7 @@ fn shortened(text: &str, max: usize) -> String {
     visible(&cut(text, max))
 }
 
-/// Says in one line what a request is about: `SHIP: draft -> shipped`.
+/// Summarizes a request in one line: `SHIP: draft -> shipped`.
 #[must_use]
 pub fn headline(machine: &Machine, run: &Run, pending: &Pending) -> String {
     let text = match pending.about() {
@@ -74,9 +74,9 @@ pub fn headline(machine: &Machine, run: &Run, pending: &Pending) -> String {
     shortened(&text, HEADLINE_CHARS_MAX)
 }
 
-/// Says what a yes to a request means.
+/// Describes what an approval of a request means.
 ///
-/// `log` tells when evidence was seen, and by which line.
+/// `log` contains when evidence was observed, and for which line.
 #[must_use]
 pub fn rows(
     machine: &Machine,
@@ -164,7 +164,7 @@ fn about(
     rows
 }
 
-/// Says what of a call a person does not see, since the log does not keep it.
+/// Describes what a person does not see of a call, because the log does not contain it.
 fn unseen(call: &CallRecord) -> Option<&'static str> {
     let is_writer = |names: &&&[&str]| {
         let common = names.first().is_some_and(|name| WRITERS.contains(name));
@@ -173,8 +173,8 @@ fn unseen(call: &CallRecord) -> Option<&'static str> {
     let writes = NAMES.iter().any(|names| is_writer(&names));
     let lines = call.summary.lines().count();
     if writes && lines < 2 {
-        // Stages put the difference into their summary.
-        return Some("what it would write is not shown: a yes lets it write anything there");
+        // Stages put the diff into their summary.
+        return Some("what it would write is not shown: an approval lets it write anything there");
     }
     let is_cut = lines < 2 && call.summary.ends_with(CUT);
     is_cut.then_some("it is longer: the rest is not shown")
@@ -218,7 +218,7 @@ fn of_basis(basis: &Basis, log: Option<&RunLog>, now_ms: u64) -> Row {
     }
 }
 
-/// Says by which line evidence was seen, where that is another, and how long ago.
+/// Describes for which line evidence was observed, if that is another line, and how long ago.
 fn when(log: &RunLog, seq: u64, what: &str, now_ms: u64) -> Option<(String, String)> {
     let recorded = log.events(seq).next()?.ok()?;
     let age = format!(", {} ago", age(now_ms.saturating_sub(recorded.at_ms)));
@@ -239,7 +239,7 @@ fn when(log: &RunLog, seq: u64, what: &str, now_ms: u64) -> Option<(String, Stri
     Some((ran, age))
 }
 
-/// Says how long something took, in its largest whole unit.
+/// Formats a duration in its largest whole unit.
 #[must_use]
 pub fn age(ms: u64) -> String {
     let seconds = ms / 1_000;

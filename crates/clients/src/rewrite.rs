@@ -1,6 +1,6 @@
-//! Whether an allowed shell line goes through `interlock exec`, and what the client is told then.
+//! Whether an allowed shell line goes through `interlock exec`, and the client's answer then.
 //!
-//! INVARIANT: rewriting never widens what the client would have asked.
+//! INVARIANT: rewriting never bypasses a question that the client would have asked.
 
 use interlock_core::{Hold, policy::Stance};
 use interlock_project::Environment;
@@ -11,23 +11,23 @@ use crate::{
     registry,
 };
 
-/// What becomes of an allowed shell line.
+/// What happens to an allowed shell line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Rewriting {
-    /// It stays as it is.
+    /// The line stays unchanged.
     Keep,
-    /// `interlock exec` carries it, and the client asks nobody.
+    /// `interlock exec` runs the line, and the client asks nobody.
     Allow,
-    /// `interlock exec` carries it, once the client's person says yes.
+    /// `interlock exec` runs the line once the client's person agrees.
     Ask,
 }
 
-/// Tells whether a person answers what the client asks.
+/// Returns whether a person answers the client's prompts.
 pub(crate) fn is_attended(environment: &Environment, input: &Input) -> bool {
     registry::protocol(input.client).is_attended(environment, input)
 }
 
-/// Decides what becomes of a line that is held as `hold` says.
+/// Decides whether a line that `hold` confines is rewritten.
 pub(crate) fn rewriting(
     environment: &Environment,
     input: &Input,
@@ -35,7 +35,7 @@ pub(crate) fn rewriting(
     carrying: RewriteMode,
     rules: impl FnOnce() -> Option<Effect>,
 ) -> Rewriting {
-    // Nothing of a free state is held; but how a check ends is seen only in a carried line.
+    // An unrestricted state confines nothing, but the outcome of a check is only seen in a rewritten line.
     let free = hold.stance == Stance::Free
         && hold.policy.env_overrides.is_empty()
         && hold.probes.is_empty();
@@ -53,14 +53,14 @@ pub(crate) fn rewriting(
         Rewriting::Keep
     };
     match (rules(), input.mode) {
-        // The client refuses or asks by the line as it is, which a rewritten one would hide.
+        // The client denies or asks by the original line, which a rewritten one would hide.
         (Some(Effect::Deny), _) => Rewriting::Keep,
         (Some(Effect::Ask), _) => ask,
         (_, Mode::Bypass) => Rewriting::Allow,
-        // There the client lets lines pass by reading them itself, whatever a hook allows.
+        // There the client itself reads lines to decide which to allow, whatever a hook allows.
         (_, Mode::Plan) if hold.reads => Rewriting::Keep,
         (_, Mode::Plan) => ask,
-        // Nobody would have been asked about the line as it is.
+        // Nobody would have been asked about the original line.
         (Some(Effect::Allow), _) => Rewriting::Allow,
         (None, _) if hold.reads || hold.contained || !hold.listed.is_empty() => Rewriting::Allow,
         (None, _) => ask,

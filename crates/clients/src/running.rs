@@ -1,7 +1,7 @@
-//! A call that is about to run is compared with the one that was judged.
+//! Compares a call that is about to run with the one that was judged.
 //!
-//! What came between the hook and the tool (another hook, a plugin's code) may have skipped the
-//! hook, overruled its answer or changed the arguments. Only what was allowed, as it was allowed, runs.
+//! Something between the hook and the tool (another hook, a plugin's code) may have skipped the hook, overruled its answer or
+//! changed the arguments. Only an allowed call runs, and only in the form in which it was allowed.
 
 use interlock_core::{call::CallResult, command::CommandKind, names::CallId, run::OpenCall};
 use interlock_project::Environment;
@@ -15,10 +15,10 @@ use crate::{
     tools::control_tool,
 };
 
-/// Ends the id of a call that runs with other arguments than were judged under its own.
+/// Suffix of the id of a call that runs with other arguments than were judged.
 const AS_RUN: &str = "@run";
 
-/// Lets a call that is about to run pass as it was judged, and judges it now otherwise.
+/// Lets a call that is about to run pass if it is as it was judged, and judges it otherwise.
 pub(crate) fn before_run(
     environment: &Environment,
     guarded: &mut Guarded,
@@ -28,21 +28,21 @@ pub(crate) fn before_run(
     if is_as_judged(environment, guarded, input, used) {
         return Ok(Say::Nothing.into());
     }
-    // Something came between the hook and the tool: what that is may be seen.
+    // Something came between the hook and the tool; the person should learn what it is.
     match mods::stop(environment, guarded, input)? {
         Some(reason) => Ok(Answer::deny(reason)),
         None => judged_now(environment, guarded, input, used),
     }
 }
 
-/// Tells whether a call that is about to run was allowed, with these arguments.
+/// Returns whether a call that is about to run was allowed with these arguments.
 fn is_as_judged(
     environment: &Environment,
     guarded: &Guarded,
     input: &Input,
     used: &ToolUse,
 ) -> bool {
-    // The server judges these itself, by a note that its hook left.
+    // The server itself judges these, by a note that their hook left.
     control_tool(input.client, &used.name).is_some()
         || known(guarded, used).is_some_and(|call| {
             let digest = calls::as_proposed(input, used, environment.program.as_deref());
@@ -56,7 +56,7 @@ fn known<'a>(guarded: &'a Guarded, used: &ToolUse) -> Option<&'a OpenCall> {
     guarded.run.calls.iter().find(|call| call.id == *id)
 }
 
-/// Judges a call that is about to run otherwise than it was judged, or was not judged at all.
+/// Judges a call that is about to run in another form than was judged, or was not judged at all.
 fn judged_now(
     environment: &Environment,
     guarded: &mut Guarded,
@@ -91,7 +91,7 @@ fn judged_now(
     Ok(Answer::deny(why))
 }
 
-/// Records that a call which was allowed did not run.
+/// Records that an allowed call did not run.
 fn forget(guarded: &mut Guarded, used: &ToolUse) -> Result<(), String> {
     let result = CallResult {
         id: used.id.clone(),

@@ -1,9 +1,8 @@
 //! Calls of tools that a gateway serves, as a hook sees them.
 //!
-//! Hook and gateway see the same call. The hook judges and counts it, under all
-//! the names that the gateway's card tells, and leaves a note with the verdict's
-//! call; the gateway that takes the note does not count it again. A server that
-//! only has the gateway's name so gets no call that the run has not let pass.
+//! Hook and gateway see the same call. The hook judges and counts it, under all the names in the gateway's manifest, and leaves a
+//! note with the judged call; the gateway that takes the note does not count it again. So a server that only has the gateway's
+//! name gets no call that the run has not allowed.
 
 use interlock_confine::file_use;
 use interlock_core::{
@@ -21,17 +20,17 @@ use crate::{
     process,
 };
 
-/// The tools by that name of gateways that serve this client.
+/// The tools of this name, of gateways that serve this client.
 #[derive(Debug, Default)]
 pub(crate) struct Served {
     tools: Vec<ServedTool>,
 }
 
 impl Served {
-    /// Looks for a tool in the cards of the gateways that serve this hook's client, or its run.
+    /// Searches the manifests of the gateways that serve this hook's client, or its run.
     ///
     /// # Errors
-    /// A card cannot be read.
+    /// Returns an error if a manifest cannot be read.
     pub(crate) fn find(
         environment: &Environment,
         client: ClientId,
@@ -63,12 +62,12 @@ impl Served {
         })
     }
 
-    /// Tells whether no gateway of this client has such a tool.
+    /// Returns whether no gateway of this client has such a tool.
     pub(crate) const fn is_empty(&self) -> bool {
         self.tools.is_empty()
     }
 
-    /// Finds the facts of a call of the gateway that `init` registers; `None`: it is none.
+    /// Determines the facts of a call of the gateway that `init` registers; `None` if it is no such call.
     pub(crate) fn call(
         &self,
         place: &CallContext,
@@ -99,10 +98,10 @@ impl Served {
         Some(call)
     }
 
-    /// Leaves a note that the call is judged, for whichever gateway gets it.
+    /// Leaves a note that the call was judged, for whichever gateway receives it.
     ///
     /// # Errors
-    /// A note cannot be written.
+    /// Returns an error if the note cannot be written.
     pub(crate) fn leave(&self, environment: &Environment, note: &Note) -> Result<(), String> {
         let mut shown: Vec<&str> = self.tools.iter().map(|tool| tool.shown.as_str()).collect();
         shown.sort_unstable();
@@ -118,7 +117,7 @@ impl Served {
     }
 }
 
-/// Returns what stands before the tools of the server that `init` registers, and of the one that the plugin brings.
+/// Returns the prefixes of tools of the server that `init` registers, and of the plugin's server.
 const fn gateway_prefixes(client: ClientId) -> &'static [&'static str] {
     match client {
         ClientId::ClaudeCode => &["mcp__interlock__", "mcp__plugin_interlock_interlock__"],
@@ -130,13 +129,13 @@ const fn gateway_prefixes(client: ClientId) -> &'static [&'static str] {
     }
 }
 
-/// Returns the name of a tool without what stands before it as one of that server.
+/// Returns the name of a tool of that server without its prefix.
 pub(crate) fn own_tool(client: ClientId, name: &str) -> Option<&str> {
     let mut prefixes = gateway_prefixes(client).iter();
     prefixes.find_map(|prefix| name.strip_prefix(prefix))
 }
 
-/// Tells whether a client may call a server's tool so.
+/// Returns whether a client may use this name for a server's tool.
 fn is_of_a_server(client: ClientId, name: &str) -> bool {
     match client {
         ClientId::ClaudeCode | ClientId::Codex => name.starts_with("mcp__"),

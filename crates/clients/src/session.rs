@@ -1,4 +1,4 @@
-//! Which run guards a session, and where that session works.
+//! The run that guards a session, and where the session works.
 
 mod follow;
 mod present;
@@ -38,16 +38,16 @@ pub(crate) struct Guarded {
     pub(crate) run: Run,
     /// The time of the hook call, in milliseconds since 1970.
     pub(crate) at_ms: u64,
-    /// Whether the person's token stands in the call of this hook.
+    /// Whether the call of this hook contains the person's token.
     pub(crate) token_in_call: bool,
-    /// Where the call would run, with every link followed once.
+    /// Where the call would run, with every link resolved once.
     place: OnceCell<CallContext>,
 }
 
-/// Finds the session at the top of those that started this one, and the one just below it.
+/// Finds the topmost of the sessions that started this one, and the one just below it.
 ///
-/// What a sub-agent's session does belongs to the run of the topmost. Whatever that
-/// sub-agent starts in its turn works where it works itself.
+/// What a sub-agent's session does belongs to the run of the topmost session. Sessions that the sub-agent itself starts work in
+/// its directory.
 pub(crate) fn top_session(
     environment: &Environment,
     key: &SessionKey,
@@ -73,10 +73,10 @@ pub(crate) fn top_session(
     Ok(known)
 }
 
-/// The variable by which an agent shows which run it was started for.
+/// Variable that names the run that an agent was started for.
 pub const GUARD: &str = "INTERLOCK_GUARD";
 
-/// Returns the run that the agent was started for, whose credential its environment holds.
+/// Returns the run that the agent was started for, whose credential is in its environment.
 fn started_for(environment: &Environment) -> Result<RunId, String> {
     let credential = environment.variable(GUARD).unwrap_or_default();
     let run = environment.home.run_of_credential(&credential);
@@ -89,7 +89,7 @@ fn started_for(environment: &Environment) -> Result<RunId, String> {
 #[derive(Debug)]
 pub(crate) struct Found {
     pub(crate) binding: Binding,
-    /// Whether the session was bound just now, as one that goes on with another's conversation.
+    /// Whether the session was just bound, because it continues another's conversation.
     pub(crate) followed: bool,
 }
 
@@ -102,10 +102,9 @@ impl From<Binding> for Found {
     }
 }
 
-/// Finds the binding of a session, also of one that was started for a certain run.
+/// Finds the binding of a session, including one that was started for a certain run.
 ///
-/// Such a session is held to that run, and whatever else waits for a session here
-/// does not get it.
+/// Such a session stays with that run, and never takes another run that waits for a session.
 pub(crate) fn guarding(
     environment: &Environment,
     input: &Input,
@@ -135,7 +134,7 @@ fn started_with(
     let over = |run: &RunId| Ok(environment.home.open_run(run)?.load()?.is_over());
     let run = match (started_for(environment), &bound) {
         (Ok(run), _) => run,
-        // What held it to the end is forgotten with the run; the session goes on as after any.
+        // The marker is removed with the run; the session continues as after any run.
         (Err(_), Some(bound)) if over(&bound.run).map_err(said)? => return Ok(Some(bound.clone())),
         (Err(why), _) => return Err(why),
     };
@@ -185,9 +184,8 @@ fn held_to(
 
 /// Finds the binding of a session.
 ///
-/// Where it `begins` something, a session without an open run goes on with the run of
-/// the conversation that it continues; else a run that waits for the project's next
-/// session, or holds all of them, takes it.
+/// If the event `begins` something, a session without an open run continues with the run of the conversation that it continues;
+/// otherwise a run that waits for the project's next session, or guards all of them, takes it.
 fn binding(
     environment: &Environment,
     input: &Input,
@@ -224,7 +222,7 @@ fn binding(
     Ok(found.map(Found::from))
 }
 
-/// Binds a session to the run that holds every session of the project, while that is open.
+/// Binds a session to the run that guards every session of the project, if that is open.
 fn joined(
     environment: &Environment,
     key: &SessionKey,
@@ -245,7 +243,7 @@ fn joined(
     )
 }
 
-/// Takes the run that waits for the project's next session, where this one's own has ended.
+/// Takes the run that waits for the project's next session if this session's own run has ended.
 fn next_waiting(
     environment: &Environment,
     key: &SessionKey,
@@ -260,7 +258,7 @@ fn next_waiting(
         return Ok(None);
     }
     let bindings = environment.home.lock_bindings()?;
-    // Another session may have been first; then this one stays as it is.
+    // Another session may have been first; then this one stays unchanged.
     if !another_waits()? {
         return Ok(None);
     }
@@ -274,7 +272,7 @@ fn next_waiting(
     )
 }
 
-/// Remembers the client's process, where it is another than last time.
+/// Stores the client's process if it has changed.
 fn renewed(environment: &Environment, mut binding: Binding) -> Result<Binding, StoreError> {
     let process = process::client_of(environment);
     if process.is_none() || process == binding.process {
@@ -285,7 +283,7 @@ fn renewed(environment: &Environment, mut binding: Binding) -> Result<Binding, S
     match bindings.bind(binding.clone(), None) {
         Ok(bound) => Ok(bound),
         Err(BindError::Store(error)) => Err(error),
-        // The run has gone on in another session, and still guards this one.
+        // The run has continued in another session, and still guards this one.
         Err(BindError::RunHeld { .. }) => bindings.share(&binding).map(|()| binding),
         // Bound otherwise meanwhile: the next call will find that.
         Err(_) => Err(StoreError::MissingRun {
@@ -312,7 +310,7 @@ impl Guarded {
         })
     }
 
-    /// Asks the run and records what follows.
+    /// Sends a command to the run and records the resulting events.
     pub(crate) fn ask(&mut self, mut command: CommandKind) -> Result<Decision, StoreError> {
         if let CommandKind::Propose(call) = &mut command
             && self.token_in_call
@@ -326,15 +324,15 @@ impl Guarded {
         submit(&mut self.log, &self.machine, &mut self.run, &command)
     }
 
-    /// Reads the run anew, where another process may have moved it.
+    /// Reads the run again, because another process may have moved it.
     pub(crate) fn refresh(&mut self) -> Result<(), StoreError> {
         self.run = self.log.load()?;
         Ok(())
     }
 
-    /// Describes where the call of this hook would run, with links followed.
+    /// Returns where the call of this hook would run, with links resolved.
     ///
-    /// One `Guarded` answers one call, so `directory` is always the same one.
+    /// A `Guarded` answers one call, so `directory` is always the same.
     pub(crate) fn here(&self, environment: &Environment, directory: &str) -> &CallContext {
         self.place.get_or_init(|| {
             let client = self.binding.process.as_ref().map(|process| process.pid);
@@ -348,10 +346,10 @@ impl Guarded {
         &self.binding.run
     }
 
-    /// Ends the work on the run, of which all is recorded.
+    /// Ends the work on the run, all of which is recorded.
     ///
-    /// Where the process ends with this answer, memory, files and locks go with the process: to give
-    /// each back alone takes longer.
+    /// If the process ends with this answer, memory, files and locks are released with it: releasing each individually takes
+    /// longer.
     pub(crate) fn leave(self, environment: &Environment) {
         if environment.home.is_for_one_answer() {
             std::mem::forget(self);
@@ -359,7 +357,7 @@ impl Guarded {
     }
 }
 
-/// Returns the project a session works in, by the directory of its hook.
+/// Returns the project of a session, by the directory of its hook.
 pub(crate) fn root_of(directory: &str) -> PathBuf {
     project_root(Path::new(directory))
 }

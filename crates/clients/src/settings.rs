@@ -1,4 +1,4 @@
-//! Files in which clients keep their settings: where they lie, how they are read, and how a change leaves the rest as it was.
+//! The clients' settings files: where they are, how they are parsed, and how they are edited without touching the rest.
 
 pub(crate) mod client_def;
 pub(crate) mod code;
@@ -19,21 +19,21 @@ pub(crate) use json::Syntax;
 pub use site::Site;
 pub(crate) use words::shown;
 
-/// How a file of our own begins, behind the sign of a comment.
+/// First comment in a file of Interlock.
 pub(crate) const MARK: &str = " Written by interlock init; interlock init --remove takes it out.";
 
-/// Whose settings are changed.
+/// Scope of the settings that are changed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Scope {
-    /// Those of the project, which others share.
+    /// The project's settings, which others share.
     Project,
-    /// The person's own for this project alone.
+    /// The person's own settings for this project.
     Local,
-    /// The person's own, for every project.
+    /// The person's own settings for every project.
     User,
 }
 
-/// Reads a file; `None`: there is none, or a device or a pipe, which holds nothing and may keep its reader waiting.
+/// Reads a file; returns `None` if there is none, or a device or a pipe, which contains nothing and may block the reader.
 pub(crate) fn read(path: &Path) -> Result<Option<String>, InstallError> {
     if is_special(path) {
         return Ok(None);
@@ -49,12 +49,12 @@ pub(crate) fn read(path: &Path) -> Result<Option<String>, InstallError> {
     }
 }
 
-/// Returns whether `path` is there and neither a file nor a directory.
+/// Returns whether `path` exists and is neither a file nor a directory.
 pub(crate) fn is_special(path: &Path) -> bool {
     fs::metadata(path).is_ok_and(|known| !known.is_file() && !known.is_dir())
 }
 
-/// Reads a JSON file as a client does; `None`: there is none.
+/// Parses a JSON file as a client does; returns `None` if it does not exist.
 pub(crate) fn parsed(path: &Path, syntax: Syntax) -> Result<Option<serde_json::Value>, String> {
     let Some(text) = read(path).map_err(|error| error.to_string())? else {
         return Ok(None);
@@ -65,7 +65,7 @@ pub(crate) fn parsed(path: &Path, syntax: Syntax) -> Result<Option<serde_json::V
     }
 }
 
-/// Reads a TOML file; `None`: there is none.
+/// Parses a TOML file; returns `None` if it does not exist.
 pub(crate) fn parsed_toml(path: &Path) -> Result<Option<serde_json::Value>, String> {
     let Some(text) = read(path).map_err(|error| error.to_string())? else {
         return Ok(None);
@@ -76,7 +76,7 @@ pub(crate) fn parsed_toml(path: &Path) -> Result<Option<serde_json::Value>, Stri
     }
 }
 
-/// Reads the text of a TOML file; `None`: it is none.
+/// Parses TOML text; returns `None` if it is malformed.
 pub(crate) fn toml_of(text: &str) -> Option<serde_json::Value> {
     toml::Text::parse(text).ok().map(|text| text.as_json())
 }

@@ -1,4 +1,4 @@
-//! The person's token where a client's agent has it: in its calls, its results, its environment.
+//! The person's token where an agent has it: in its calls, its results, its environment.
 
 use interlock_core::{command::CommandKind, event::TokenPlace, names::RunId};
 use interlock_project::Environment;
@@ -10,9 +10,9 @@ use crate::{
     session::Guarded,
 };
 
-/// Looks for the person's token in what a hook is told and in its environment.
+/// Searches a hook's input and environment for the person's token.
 ///
-/// Returns what the person should be told, where something new was found.
+/// Returns a message for the person if something new was found.
 pub(crate) fn look(
     environment: &Environment,
     guarded: &mut Guarded,

@@ -1,4 +1,4 @@
-//! The tools of each client: what they are called elsewhere, and how their arguments are read.
+//! The tools of each client: their common names, and how their arguments are parsed.
 
 mod aliases;
 mod argv;
@@ -24,24 +24,24 @@ use serde_json::Value;
 use crate::{client::ClientId, served::own_tool};
 use rows::{EDIT, Row};
 
-/// The argument of every client that holds the line a shell is started for.
+/// The argument, in every client, that contains the line of a shell.
 pub(crate) const LINE: &str = "command";
 
 pub use compare::{MissingTool, lacks};
 pub use offer::{conversation, knows, offered, offered_as, offers};
 
-/// What is known of a tool.
+/// A tool of a client.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Tool {
-    /// The common name, when it has another than the client's own.
+    /// Common name, if it differs from the client's own.
     pub common: Option<&'static str>,
-    /// How its arguments are read.
+    /// How its arguments are parsed.
     pub shape: Shape,
-    /// Whether the client has no tool of this name, though another client has one.
+    /// Whether the client has no tool of this name, although another client has.
     pub foreign: bool,
 }
 
-/// The control tools that are offered, by what follows their prefix.
+/// Control tools that are offered, without their prefix.
 pub(crate) const CONTROL_WORDS: [&str; 6] = [
     "get_state",
     "transition",
@@ -51,7 +51,7 @@ pub(crate) const CONTROL_WORDS: [&str; 6] = [
     "create_workflow",
 ];
 
-/// The control tools, by what follows their prefix.
+/// Control tools, by their names without the prefix.
 const CONTROL: [(&str, ControlTool); 7] = [
     ("get_state", ControlTool::GetState),
     ("transition", ControlTool::Transition),
@@ -62,10 +62,10 @@ const CONTROL: [(&str, ControlTool); 7] = [
     ("create_workflow", ControlTool::CreateWorkflow),
 ];
 
-/// Returns what is known of the tool that `client` calls `name`.
+/// Returns the tool that `client` calls `name`.
 ///
-/// A name that is in no table of the client but in that of Claude Code is read
-/// as that one, and stays foreign; any other is known to do nothing in particular.
+/// A name that is missing in the client's table but is in that of Claude Code is parsed as that tool, and marked as foreign; any
+/// other name has no known effect.
 #[must_use]
 pub fn tool(client: ClientId, name: &str) -> Tool {
     if let Some(control) = control_tool(client, name) {
@@ -86,23 +86,23 @@ pub fn tool(client: ClientId, name: &str) -> Tool {
     }
 }
 
-/// A call in the one form that its facts are found in.
+/// A call in the common form, from which its facts are determined.
 #[derive(Debug, Clone)]
 pub struct PlainCall<'a> {
-    /// The name it is judged by.
+    /// Name by which it is judged.
     pub name: Cow<'a, str>,
-    /// What is known of the tool.
+    /// The tool.
     pub tool: Tool,
-    /// The arguments, under the names that its shape reads.
+    /// Arguments under the names that the tool's shape uses.
     pub input: Cow<'a, Value>,
 }
 
-/// Brings a call into the one form that its facts are found in.
+/// Converts a call to the common form from which its facts are determined.
 ///
-/// Clients have several names for one argument, and one tool in the clothes of another.
+/// Clients have several names for one argument, and several names for one tool.
 ///
 /// # Errors
-/// An argument stands there twice under two names, with two values.
+/// An argument is given under two names, with two values.
 pub fn plain_call<'a>(
     client: ClientId,
     name: &'a str,
@@ -133,7 +133,7 @@ pub fn plain_call<'a>(
     let input = argv::joined(aliases::renamed(client, name, input)?, name);
     let replaces = |field: &str| input.get(field).is_some_and(Value::is_string);
     let tool = match tool(client, name) {
-        // Cursor calls every change of a file so.
+        // Cursor uses this name for every change of a file.
         known @ Tool {
             shape: Shape::Write { .. },
             ..
@@ -163,9 +163,9 @@ pub fn control_tool(client: ClientId, name: &str) -> Option<ControlTool> {
         .map(|(_, control)| *control)
 }
 
-/// Names a tool of the server `server`, which may only look like a control tool.
+/// Names a tool of the server `server` that only looks like a control tool.
 ///
-/// `a_b` and `c` may be joined to what `a` and `b_c` are joined to.
+/// `a_b` and `c` give the same joined name as `a` and `b_c`.
 pub(crate) fn of_server(client: ClientId, name: String, server: &str) -> String {
     if server != "interlock" && control_tool(client, &name).is_some() {
         return format!("{server}:{name}");

@@ -1,4 +1,4 @@
-//! Protected things compared with the run's start, at every hook call and every call through the gateway.
+//! Compares protected files and settings with the run's start, at every hook call and every call through the gateway.
 
 use std::collections::BTreeMap;
 
@@ -9,22 +9,22 @@ use interlock_store::{BASELINE, QUIET, RunLog, StoreError};
 
 use crate::{input::Input, session::Guarded};
 
-/// What is protected, compared with how it was when it was first looked at in a run.
+/// Protected files and settings, compared with their state when a run first looked at them.
 #[derive(Debug)]
 pub struct Watched {
     name: String,
-    /// Kept by whoever looks often: only its stamps are ever renewed.
+    /// Baseline of a long-lived process, of which only the timestamps are ever renewed.
     baseline: Option<Baseline>,
-    /// What shows that nothing has changed since it was compared last.
+    /// Timestamps that show that nothing has changed since the last comparison.
     quiet: Option<Quiet>,
-    /// Whether that is kept beside the run's log, for the next process.
+    /// Whether those are stored next to the run's log, for the next process.
     keeps: bool,
 }
 
 impl Watched {
-    /// Makes the comparison of a gateway, which may see other places than a client's hooks.
+    /// Creates the comparison of a gateway, which may see other locations than a client's hooks.
     ///
-    /// A client need not give a server all the variables that say where those are.
+    /// A client need not pass its servers all the variables that determine these.
     #[must_use]
     pub fn of_gateway(call_context: &CallContext) -> Self {
         Self {
@@ -44,10 +44,10 @@ impl Watched {
         }
     }
 
-    /// Returns what is not as it was, but for what a person has `accepted`.
+    /// Returns what has changed, except changes that a person has `accepted`.
     ///
     /// # Errors
-    /// What was kept cannot be read or written.
+    /// Returns an error if the baseline cannot be read or written.
     pub fn changes(
         &mut self,
         log: &RunLog,
@@ -58,7 +58,7 @@ impl Watched {
         let disk = RealDisk;
         let quiet = self.quiet.take().or_else(|| {
             let kept = self.keeps.then(|| log.folder().baseline(QUIET));
-            // One that cannot be read shows nothing, and is replaced.
+            // An unreadable file proves nothing, and is replaced.
             kept?.ok().flatten()
         });
         if quiet
@@ -74,7 +74,7 @@ impl Watched {
         };
         let Some(baseline) = known else {
             let baseline = Baseline::take(call_context, &disk, at_ms);
-            // Two at once: whoever is second keeps what the first saw.
+            // Two at once: the second uses the baseline of the first.
             log.folder().begin_baseline(&self.name, baseline)?;
             return Ok(Vec::new());
         };
@@ -97,9 +97,9 @@ impl Watched {
     }
 }
 
-/// Compares what is protected; a change that nobody confirmed pauses the run.
+/// Compares the protected files and settings; an unconfirmed change pauses the run.
 ///
-/// Returns what a person should be told, where something new was found.
+/// Returns a message for the person if something new was found.
 pub(crate) fn compare(
     environment: &Environment,
     guarded: &mut Guarded,

@@ -448,7 +448,7 @@ fn a_hook_that_cannot_be_answered_is_a_denial() {
         (asked("claude-code", || Ok(b"{".to_vec())), "not JSON"),
         (
             asked("claude-code", || unreachable!("a mistake")),
-            "a mistake in Interlock itself",
+            "an error in Interlock itself",
         ),
         (asked("nobody", || Ok(Vec::new())), "no client `nobody`"),
     ] {

@@ -437,7 +437,7 @@ fn varied(step: &Value) -> Vec<Value> {
             hook["agent_type"] = json!("helper");
         }),
         changed(&|hook| {
-            // Arguments that are no object, and a name that only looks like another.
+            // Arguments that are not an object, and a name that only looks like another.
             for name in ["tool_name", "toolName", "tool"] {
                 if let Some(Value::String(tool)) = hook.get_mut(name) {
                     tool.push('\u{200b}');

@@ -446,7 +446,7 @@ mod tests {
             "it tells of the bearer"
         );
         assert!(!pairings.inside("another").iter().any(|page| page.own));
-        assert!(!pairings.end(&bearer), "the bearer is no name");
+        assert!(!pairings.end(&bearer), "the bearer is not a name");
         assert!(pairings.is_good(&bearer, true));
         assert!(inside.iter().all(|page| pairings.end(&page.id)));
         assert!(!pairings.is_good(&bearer, true));

@@ -308,7 +308,7 @@ fn origin(port: u16) -> String {
 }
 
 fn flawed(flaw: Flaw) -> Problem {
-    refused(&format!("the passkey does not stand for this: {flaw}"))
+    refused(&format!("the passkey does not prove this: {flaw}"))
 }
 
 fn refused(message: &str) -> Problem {
@@ -321,7 +321,7 @@ fn refused(message: &str) -> Problem {
 
 /// Reads base64 as browsers write it.
 fn bytes(text: &str) -> Result<Vec<u8>, Problem> {
-    let wrong = || Problem::input("a field of the passkey is no base64url, or too long");
+    let wrong = || Problem::input("a field of the passkey is not base64url, or too long");
     if text.len() > FIELD_BYTES_MAX {
         return Err(wrong());
     }

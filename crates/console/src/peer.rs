@@ -76,7 +76,7 @@ impl Connection {
         let mut processes = Vec::new();
         for pid in found {
             let run = guarded_above(home, known, pid, now_ms).map_err(|error| {
-                let message = format!("it cannot be told whether an agent asks: {error}");
+                let message = format!("it is unknown whether an agent asks: {error}");
                 Problem::forbidden("peer", message)
             })?;
             if let Some(run) = run {

@@ -44,7 +44,7 @@ pub(crate) fn requests(run: &Run, name: &str, at_ms: u64) -> Vec<Value> {
 fn of_changes(run: &Run, at_ms: u64) -> Value {
     let mut rows = vec![row(
         "asks",
-        "may the run go on with these protected files as they are now?",
+        "may the run continue with these protected files in their present form?",
         false,
     )];
     let mut name = "changed";

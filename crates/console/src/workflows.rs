@@ -19,7 +19,7 @@ use crate::{
     shared::Shared,
 };
 
-const HIDDEN: &str = "it holds characters that do not show: edit it elsewhere";
+const HIDDEN: &str = "it contains invisible characters: edit it elsewhere";
 const OUTSIDE: &str = "its file is outside of the project: it is neither read nor written here";
 
 /// A workflow as the list has it.
@@ -199,7 +199,7 @@ pub(crate) fn of_draft<'l>(
     match Library::shipped(name) {
         Some(_) => Ok(bounded),
         None => Err(Problem::unknown(format!(
-            "`{file}` is no file of a workflow"
+            "`{file}` is not a file of a workflow"
         ))),
     }
 }

@@ -246,7 +246,7 @@ impl<'a> Work<'a> {
             )),
             Phase::Ended { .. } | Phase::Cancelled => Err(Refusal::new(
                 Code::RunOver,
-                "the run is over and cannot go on: start a new one",
+                "the run is over and cannot continue: start a new one",
             )),
         }
     }
@@ -261,7 +261,7 @@ impl<'a> Work<'a> {
             return Err(Refusal::new(
                 Code::InvalidArguments,
                 format!(
-                    "`{}` is a workflow of steps that Interlock carries out itself, not one that holds an agent",
+                    "`{}` is a workflow of steps that Interlock runs itself, not one that guards an agent",
                     self.machine.id
                 ),
             ));

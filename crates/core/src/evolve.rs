@@ -309,7 +309,7 @@ fn take_transition(
 
 fn enter(frame: &mut Frame, to: &StateName, seq: u64, at_ms: u64) {
     frame.at = to.clone();
-    // Only lines with a conversation count what they enter; where several begin is no state of the workflow.
+    // Only lines with a conversation count what they enter; where several begin is not a state of the workflow.
     let counts = frame.line.dialogue.is_some() && !to.as_str().contains(':');
     frame.line.steps += u64::from(counts);
     frame.stay = Stay::begun(seq, at_ms);

@@ -187,7 +187,7 @@ fn what_no_branch_takes_is_told_why() {
     let busy = "every open branch has a sub-agent of its own already: wait until one of them ends";
     let elsewhere = "this sub-agent works in branch `a` and may not act in `b`";
     let held =
-        "branch `a` is worked in by sub-agent `one`: nobody else may act there until it ends";
+        "branch `a` is worked in by sub-agent `one`: no other agent may act there until it ends";
     for (branch, agent, wanted) in [
         (None, None, busy),
         (None, Some("three"), busy),

@@ -254,7 +254,7 @@ fn a_newer_call_without_an_end_suspends_older_success() {
         ("+line1 >line1 <line1:0 +hidden2 >hidden2", false),
         ("+line1 >line1 <line1:0 +build2", false),
         ("+hidden1 +line2 >line2 <line2:0", true),
-        // Other evidence is no newer call of it.
+        // Other evidence is not a newer call of it.
         ("+check1 -check1 +line2", true),
         ("+line1 >line1 <line1:0 +check2", true),
     ]);

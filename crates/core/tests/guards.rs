@@ -290,7 +290,7 @@ fn a_guard_says_what_it_saw_and_what_it_wanted() {
             json!(null),
             "/list/1: `/list/1` is \"x\", wanted eq \"z\" (list)".into(),
         ),
-        // What the output holds is no key of the context.
+        // What the output holds is not a key of the context.
         (
             field("code", "eq", Some(json!(0)), "output"),
             json!({"code": 1}),
@@ -369,7 +369,7 @@ fn a_guard_says_what_it_saw_and_what_it_wanted() {
             json!(null),
             "code: it is none, wanted 3".into(),
         ),
-        // Nothing that failed is no failure of code 0.
+        // Nothing that failed is not a failure of code 0.
         (
             json!({ "inline": { "code": 0 } }),
             json!(null),

@@ -158,7 +158,7 @@ fn a_module_knows_only_what_stands_below_it() {
             let there = place(&name);
             assert!(
                 there.is_some() && there < here,
-                "{file} may not use `crate::{name}`: `{own}` stands below it, or it is no module"
+                "{file} may not use `crate::{name}`: `{own}` stands below it, or it is not a module"
             );
         }
     }

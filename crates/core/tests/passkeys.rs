@@ -261,7 +261,7 @@ fn a_call_is_refused_until_a_passkey_grants_it() {
     assert!(matches!(first.reply, Reply::Refused(_)), "{first:?}");
     assert!(!pending(&played.machine, &played.run)[0].is_in_prompt());
     assert!(played.proposes("t2").events.is_empty(), "asked already");
-    // A call that runs all the same is no yes, and leaves no trace of one.
+    // A call that runs all the same is not a yes, and leaves no trace of one.
     played.ask(CommandKind::Record(CallResult {
         id: Some(CallId::new("t1")),
         ok: true,

@@ -159,7 +159,7 @@ fn it_does_not_go_beyond_what_the_state_has_left() {
             |used| used.files.extend(["/p/b", "/p/c"].map(str::to_owned)),
             Some(Code::TooManyFiles),
         ),
-        // A file that counts already is no further one.
+        // A file that counts already is not a further one.
         (
             |used| used.files.extend(["/p/a", "/p/c"].map(str::to_owned)),
             None,

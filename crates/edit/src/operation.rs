@@ -1,53 +1,53 @@
-//! What can be done to a workflow.
+//! //! The operations on a workflow.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-/// What is done to a workflow.
+/// /// An operation on a workflow.
 ///
-/// As JSON an object of one key: `{"rename_state": {"name": "planning", "to": "thinking"}}`.
+/// /// In JSON, an object with one key: `{"rename_state": {"name": "planning", "to": "thinking"}}`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum Operation {
-    /// A new state.
+    /// /// Adds a state.
     AddState {
         /// Its name.
         name: String,
-        /// Its fields; none of them when left out.
+        /// /// Its fields; none if left out.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         state: Option<Value>,
-        /// Where it stands; before the final states when left out.
+        /// /// Its place; before the final states if left out.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         place: Option<Place>,
     },
-    /// Another name for a state, also wherever the file leads to it.
+    /// /// Renames a state, also wherever the file leads to it.
     RenameState {
         /// Its name.
         name: String,
         /// Its new name.
         to: String,
     },
-    /// A state less.
+    /// /// Removes a state.
     RemoveState {
         /// Its name.
         name: String,
-        /// Whether the transitions that lead to it go, too; else they are in the way.
+        /// /// Whether the transitions that lead to it are removed, too; otherwise they prevent the removal.
         #[serde(default)]
         with_transitions: bool,
     },
-    /// Another place among the states.
+    /// /// Moves a state among the states.
     MoveState {
         /// Its name.
         name: String,
-        /// Where it stands then.
+        /// /// Its new place.
         place: Place,
     },
-    /// Another state to start in.
+    /// /// Sets the initial state.
     SetInitial {
         /// Its name.
         state: String,
     },
-    /// A transition that is new, or another one for the same event.
+    /// /// Adds a transition, or replaces the one for the same event.
     SetTransition {
         /// The state it leaves.
         state: String,
@@ -56,14 +56,14 @@ pub enum Operation {
         /// A state, or an object or a list as a workflow file has them.
         to: Value,
     },
-    /// A transition less.
+    /// /// Removes a transition.
     RemoveTransition {
         /// The state it leaves.
         state: String,
         /// The event.
         event: String,
     },
-    /// Another event for a transition.
+    /// /// Gives a transition another event.
     RenameEvent {
         /// The state it leaves.
         state: String,
@@ -72,40 +72,40 @@ pub enum Operation {
         /// The new event.
         to: String,
     },
-    /// A guard that is new, or another one of the same name.
+    /// /// Adds a guard, or replaces the one with the same name.
     SetGuard {
         /// Its name.
         name: String,
-        /// The guard as a workflow file has it.
+        /// /// The guard as written in a workflow file.
         guard: Value,
     },
-    /// Another name for a guard, also wherever it is asked.
+    /// /// Renames a guard, also wherever it is used.
     RenameGuard {
         /// Its name.
         name: String,
         /// Its new name.
         to: String,
     },
-    /// A guard less, which nothing asks.
+    /// /// Removes a guard that is not used.
     RemoveGuard {
         /// Its name.
         name: String,
     },
-    /// A value anywhere, new or another one.
+    /// /// Sets any value, new or existing.
     Set {
-        /// Where, as a JSON Pointer: `/states/planning/allowed_tools`.
+        /// /// The place, as a JSON Pointer: `/states/planning/allowed_tools`.
         at: String,
-        /// What stands there then.
+        /// /// The value to be set.
         value: Value,
     },
-    /// A key or an item less.
+    /// /// Removes a key or an item.
     Remove {
-        /// Where, as a JSON Pointer.
+        /// /// The place, as a JSON Pointer.
         at: String,
     },
-    /// Another key for a value.
+    /// /// Gives a value another key.
     Rename {
-        /// Where, as a JSON Pointer.
+        /// /// The place, as a JSON Pointer.
         at: String,
         /// The new key.
         to: String,
@@ -118,10 +118,10 @@ pub enum Operation {
 pub enum Place {
     /// Before all others.
     First,
-    /// Behind all others.
+    /// /// After all others.
     Last,
     /// Right before this one.
     Before(String),
-    /// Right behind this one.
+    /// /// Right after this one.
     After(String),
 }

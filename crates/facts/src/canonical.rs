@@ -1,4 +1,4 @@
-//! One text for one value, and the digest of a call.
+//! The canonical text of a value, and the digest of a call.
 
 mod rfc8785;
 
@@ -8,10 +8,10 @@ use sha2::{Digest as _, Sha256};
 
 pub use rfc8785::{Inexact, arguments_digest, canonical_text, exact};
 
-/// Largest integer that a 64-bit float holds exactly with all below it.
+/// Largest integer up to which a 64-bit float represents every integer exactly.
 const EXACT_MAX: f64 = 9_007_199_254_740_992.0;
 
-/// Returns the SHA-256 of a tool's name and arguments, whatever order their keys stand in.
+/// Returns the SHA-256 of a tool's name and arguments, whatever the order of their keys.
 #[must_use]
 pub fn digest(tool: &str, input: &Value) -> Digest {
     let mut text = String::from("{\"input\":");
@@ -22,7 +22,7 @@ pub fn digest(tool: &str, input: &Value) -> Digest {
     sha256(&text)
 }
 
-/// Returns the SHA-256 of a control call's arguments alone.
+/// Returns the SHA-256 of a control call's arguments.
 ///
 /// A hook and the server behind it see the same arguments under different tool names.
 #[must_use]
@@ -34,7 +34,7 @@ fn sha256(text: &str) -> Digest {
     Digest::new(hex(&Sha256::digest(text.as_bytes())))
 }
 
-/// Writes bytes in hexadecimal.
+/// Formats bytes in hexadecimal.
 pub(crate) fn hex(bytes: &[u8]) -> String {
     let mut hex = String::with_capacity(64);
     for byte in bytes {
@@ -45,9 +45,9 @@ pub(crate) fn hex(bytes: &[u8]) -> String {
     hex
 }
 
-/// Writes `value` in the one form it has: keys in the order of RFC 8785, no blanks.
+/// Returns the canonical text of `value`: keys in the order of RFC 8785, no blanks.
 ///
-/// Numbers of one value are written alike where a 64-bit float tells them apart.
+/// Equal numbers are written identically, unless a 64-bit float cannot represent them.
 #[must_use]
 pub fn canonical(value: &Value) -> String {
     let mut text = String::new();
@@ -108,7 +108,7 @@ fn write_text(text: &str, out: &mut String) {
             '\u{c}' => out.push_str("\\f"),
             '\r' => out.push_str("\\r"),
             c if c < ' ' => {
-                // Writing to a string does not fail.
+                // Writing to a string cannot fail.
                 let _ = write!(out, "\\u{:04x}", u32::from(c));
             }
             c => out.push(c),
@@ -117,7 +117,7 @@ fn write_text(text: &str, out: &mut String) {
     out.push('"');
 }
 
-/// Writes `1`, `1.0` and `1e0` alike; what a float cannot hold stays as it is.
+/// Writes `1`, `1.0` and `1e0` identically; a number that a float cannot represent stays unchanged.
 fn plain_number(number: &Number) -> String {
     if let Some(whole) = number.as_i64() {
         return whole.to_string();

@@ -1,22 +1,22 @@
-//! Where a call stands, and what its facts depend on.
+//! The place of a call, and what its facts depend on.
 
 use interlock_shell::Dialect;
 
 use crate::{canonical::control_digest, disk::Disk};
 
-/// Where a call stands: its directory, its shell and the process that makes it.
+/// The place of a call: its directory, its shell and the process that makes it.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct CallSite {
-    /// The directory that relative paths count from.
+    /// Directory that relative paths are resolved against.
     pub cwd: String,
-    /// The shell that runs the lines of a tool that does not say which it is.
+    /// Shell for the lines of a tool that does not name one.
     pub shell: Dialect,
-    /// The client's process, where the agent has one of its own.
+    /// The client's process, if the agent has one of its own.
     pub pid: Option<u32>,
 }
 
 impl CallSite {
-    /// Takes a directory; the shell is bash, and no process is known.
+    /// Creates a site in a directory; the shell is bash, and no process is known.
     #[must_use]
     pub fn at(cwd: impl Into<String>) -> Self {
         Self {
@@ -26,14 +26,14 @@ impl CallSite {
     }
 }
 
-/// Where a call would run, and what of this machine matters to its facts.
+/// Where a call would run, and the parts of this machine that its facts depend on.
 ///
-/// Paths are absolute; [`CallContext::resolved`] follows their links once.
+/// Paths are absolute; [`CallContext::resolved`] resolves their links once.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct CallContext {
     /// The project's root, fixed when its run began.
     pub project_root: String,
-    /// Where the call stands.
+    /// Place of the call.
     pub site: CallSite,
     /// The person's home directory.
     pub home: Option<String>,
@@ -51,28 +51,28 @@ pub struct CallContext {
     pub config_directory: Option<String>,
     /// Interlock's programs.
     pub programs: Vec<String>,
-    /// Where a program's bare name is looked for.
+    /// Directories that are searched for a program's bare name.
     pub search_path: Vec<String>,
     /// Entries of the person's configuration for commands of class privilege and system.
     pub allowed_by_person: Vec<String>,
-    /// Programs that the person names as wrappers of the command in their words.
+    /// Programs that the person declares as wrappers of the command in their arguments.
     pub transparent: Vec<String>,
-    /// Names of the variables that a shell line is given.
+    /// Names of the variables that a shell line receives.
     pub variables: Vec<String>,
-    /// Protected places that lie elsewhere: the path below home, and the path that a variable names.
+    /// Protected paths in other locations: the path below home, and the path in a variable.
     pub moved: Vec<(String, String)>,
-    /// What the person's `[protect] allow` opens, as written.
+    /// Entries of the person's `[protect] allow`, as written.
     pub opened: Vec<String>,
     /// Ports of this machine on which a person's console listens.
     pub consoles: Vec<u16>,
-    /// Whether a shell line will run where blocked variables do not exist.
+    /// Whether a shell line will run without the blocked variables.
     pub environment_held: bool,
     /// Whether it will run where the kernel refuses every write that its state does not allow.
     pub kernel_holds: bool,
 }
 
 impl CallContext {
-    /// Makes the context of a call at the root of a project, with nothing else known.
+    /// Creates the context of a call at the root of a project, with nothing else known.
     #[must_use]
     pub fn of_project(root: impl Into<String>) -> Self {
         let root = root.into();
@@ -83,7 +83,7 @@ impl CallContext {
         }
     }
 
-    /// Names which places are protected here; the same wherever the same ones are.
+    /// Returns a key that is equal wherever the same paths are protected.
     #[must_use]
     pub fn places_key(&self) -> String {
         let places = serde_json::json!([
@@ -103,7 +103,7 @@ impl CallContext {
             .collect()
     }
 
-    /// Follows the links of every path, so that paths can be compared as text.
+    /// Resolves the links of every path, so that paths can be compared as text.
     #[must_use]
     pub fn resolved(mut self, disk: &dyn Disk) -> Self {
         let mut paths = vec![&mut self.project_root, &mut self.site.cwd];

@@ -8,21 +8,21 @@ use serde::{Deserialize, Serialize};
 pub use given::GivenDisk;
 pub use real::RealDisk;
 
-/// What facts ask of a disk. Paths are absolute.
+/// Access to a disk. Paths are absolute.
 pub trait Disk {
-    /// Reads a regular file whole; `None` when there is nothing.
+    /// Reads an entire regular file; returns `None` if it does not exist.
     ///
     /// # Errors
-    /// It is no file, has more than `bytes_max` bytes, or cannot be read.
+    /// It is not a regular file, has more than `bytes_max` bytes, or cannot be read.
     fn read(&self, path: &str, bytes_max: u64) -> Result<Option<Vec<u8>>, DiskError>;
 
-    /// Returns where the system would end up: links of the longest existing part are followed.
+    /// Returns the real path: links of the longest existing part are resolved.
     ///
     /// # Errors
-    /// The way leads in a circle, through a process, or where nothing can be seen.
+    /// Links form a circle, lead through a process, or cannot be read.
     fn real(&self, path: &str) -> Result<String, DiskError>;
 
-    /// Follows the links of each of `paths`; one that cannot be followed stays as it is.
+    /// Resolves the links of each of `paths`; one that cannot be resolved stays unchanged.
     fn follow_each(&self, paths: &mut [&mut String]) {
         for path in paths {
             if let Ok(found) = self.real(path) {
@@ -31,17 +31,17 @@ pub trait Disk {
         }
     }
 
-    /// Tells what stands at `path`, links followed; `None` when nothing is seen there.
+    /// Describes what is at `path`, following links; returns `None` if nothing is visible there.
     fn look(&self, path: &str) -> Option<Seen>;
 
-    /// Tells what would change with a change at `path` itself; `None` when nothing is seen there.
+    /// Returns what would change with a change at `path` itself; `None` if nothing is visible there.
     fn stamp(&self, path: &str) -> Option<Stamp>;
 
-    /// Lists names in a directory, at most `max`, in order; none where there is no directory.
+    /// Lists names in a directory, at most `max`, sorted; empty if there is no directory.
     fn names(&self, directory: &str, max: usize) -> Vec<String>;
 }
 
-/// Writes what the disk says of a path in one word, to be compared with a later look.
+/// Describes the state of a path in one word, for a later comparison.
 #[must_use]
 pub fn state_of(path: &str, disk: &dyn Disk) -> String {
     match disk.stamp(path) {
@@ -54,45 +54,45 @@ pub fn state_of(path: &str, disk: &dyn Disk) -> String {
     }
 }
 
-/// What stands at a path.
+/// What is at a path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Seen {
-    /// What it is.
+    /// Kind of the file.
     pub kind: Kind,
-    /// Its identity on this machine, where it has one.
+    /// Device and inode, if it has any.
     pub id: Option<(u64, u64)>,
-    /// Names it has.
+    /// Number of hard links.
     pub links: u64,
 }
 
 /// What the system knows of a file without opening it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Stamp {
-    /// What it is, links followed.
+    /// Kind of the file, following links.
     pub kind: Kind,
-    /// Where a link at the path itself leads, as it says.
+    /// Target of the link at the path itself.
     pub link: Option<String>,
     /// Identity, size and mode.
     pub numbers: [u64; 4],
-    /// When it was last written, and when anything of it changed; nanoseconds since 1970.
+    /// Times of the last write and of the last change of any attribute, in nanoseconds since 1970.
     pub times: [i64; 2],
 }
 
 impl Stamp {
-    /// Returns its size in bytes.
+    /// Returns the size in bytes.
     #[must_use]
     pub const fn size(&self) -> u64 {
         self.numbers[2]
     }
 
-    /// Tells whether somebody may run it.
+    /// Returns whether it is executable for anybody.
     #[must_use]
     pub const fn runs(&self) -> bool {
         self.numbers[3] & 0o111 != 0
     }
 }
 
-/// What kind of thing stands at a path.
+/// The kind of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Kind {
@@ -107,16 +107,16 @@ pub enum Kind {
 /// Why the disk could not answer.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum DiskError {
-    /// Links lead in a circle.
+    /// Links form a circle.
     #[error("its links lead in a circle")]
     Circle,
-    /// The way leads through a link of a process, which is another one for each process.
+    /// The path leads through a link of a process, which differs between processes.
     #[error("it leads through a process")]
     Process,
-    /// A name on the way is not UTF-8.
+    /// A name on the path is not UTF-8.
     #[error("a name on the way is not UTF-8")]
     NotText,
-    /// There is something else than a regular file.
+    /// The path is not a regular file.
     #[error("it is not a regular file")]
     NotAFile,
     /// The file is too large to be read here.

@@ -1,31 +1,31 @@
-//! What an edit does to the text of a file, and how many lines that touches.
+//! The effect of an edit on the text of a file, and the number of lines that it touches.
 
 use crate::{
     disk::{Disk, DiskError},
     lines::{count, touched, wide},
 };
 
-/// Bytes of the largest file whose text is looked at.
+/// Maximum size of a file whose text is read, in bytes.
 const FILE_BYTES_MAX: u64 = 16 * 1024 * 1024;
-/// Bytes of the longest text an edit is carried out to.
+/// Maximum size of the text that results from an edit, in bytes.
 const RESULT_BYTES_MAX: usize = 64 * 1024 * 1024;
 
-/// The text of a file before an edit, as far as it is known.
+/// Text of a file before an edit, as far as known.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum OldText {
     /// There is no such file.
     Missing,
-    /// All of it.
+    /// The complete text.
     Known(String),
-    /// It cannot be read; it has at most so many lines.
+    /// It cannot be read; it has at most this many lines.
     Unknown {
-        /// An upper bound.
+        /// Upper bound of the number of lines.
         lines_max: u64,
     },
 }
 
 impl OldText {
-    /// Reads it from the disk.
+    /// Reads the text from the disk.
     pub(crate) fn read(path: &str, disk: &dyn Disk) -> Self {
         match disk.read(path, FILE_BYTES_MAX) {
             Ok(Some(bytes)) => Self::Known(match String::from_utf8(bytes) {
@@ -40,7 +40,7 @@ impl OldText {
         }
     }
 
-    /// Returns the text; empty where there is no file, `None` where it is not known.
+    /// Returns the text; empty if there is no file, `None` if it is unknown.
     pub(crate) fn text(&self) -> Option<&str> {
         match self {
             Self::Missing => Some(""),
@@ -49,7 +49,7 @@ impl OldText {
         }
     }
 
-    /// Returns the lines that writing `new` over it touches.
+    /// Returns the number of lines touched by overwriting it with `new`.
     pub(crate) fn touched_by_write(&self, new: &str) -> u64 {
         match self {
             Self::Unknown { lines_max } => count(new).max(*lines_max),
@@ -58,7 +58,7 @@ impl OldText {
         }
     }
 
-    /// Returns the lines that removing it touches.
+    /// Returns the number of lines touched by removing it.
     pub(crate) fn touched_by_removal(&self) -> u64 {
         match self {
             Self::Unknown { lines_max } => *lines_max,
@@ -68,22 +68,22 @@ impl OldText {
     }
 }
 
-/// One replacement of text.
+/// A replacement of text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Replacement<'a> {
-    /// The text that goes; empty: the file is new.
+    /// Text to replace; empty for a new file.
     pub(crate) old: &'a str,
-    /// The text that comes.
+    /// New text.
     pub(crate) new: &'a str,
-    /// Whether every place is meant.
+    /// Whether to replace every occurrence.
     pub(crate) all: bool,
 }
 
 impl Replacement<'_> {
-    /// Carries the replacement out and returns the lines it touches.
+    /// Applies the replacement and returns the number of lines it touches.
     ///
-    /// Where the place is not found the text becomes unknown and an upper
-    /// bound counts: what the client makes of the call is not known.
+    /// If the old text is not found, the text becomes unknown and an upper bound counts, because the client's behaviour is
+    /// unknown.
     pub(crate) fn apply(self, before: OldText) -> (u64, OldText) {
         let Some(text) = before.text() else {
             return (self.bound(&before), before);
@@ -91,7 +91,7 @@ impl Replacement<'_> {
         if let Some(after) = self.carried_out(text) {
             return (touched(text, &after), OldText::Known(after));
         }
-        // Clients match lines whichever way they end.
+        // Clients match lines with any line break.
         if text.contains('\r') {
             let unix = |text: &str| text.replace("\r\n", "\n");
             let (text, old, new) = (unix(text), unix(self.old), unix(self.new));
@@ -125,7 +125,7 @@ impl Replacement<'_> {
         Some(text.replacen(self.old, self.new, places))
     }
 
-    /// Returns a number of lines that the replacement surely does not exceed.
+    /// Returns an upper bound of the number of touched lines.
     fn bound(self, before: &OldText) -> u64 {
         let each = count(self.old).max(count(self.new));
         if !self.all {

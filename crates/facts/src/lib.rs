@@ -1,8 +1,7 @@
-//! From a tool call to its facts: what it would write, read, run and touch.
+//! Determines the facts of a tool call: what it would write, read, run and touch.
 //!
-//! One function, [`facts`], for hook, gateway, runner and simulation. It asks
-//! the disk through a trait and judges nothing: it knows no state, no policy
-//! and no client; what a tool's arguments are called comes in as a [`Shape`].
+//! One function, [`facts`], serves hook, gateway, runner and simulation. It reads the disk through a trait and judges nothing: it
+//! knows no state, no policy and no client; a [`Shape`] describes a tool's arguments.
 
 mod canonical;
 mod context;

@@ -1,29 +1,29 @@
-//! How many lines an edit touches.
+//! The number of lines that an edit touches.
 
 use std::collections::{HashMap, HashSet};
 
-/// Steps of the search for a shortest edit; past it the upper bound counts.
+/// Maximum number of steps of the search for a shortest edit; beyond it, the upper bound counts.
 const STEPS_MAX: usize = 8_000_000;
 
-/// Counts lines: an unfinished last one is a line, nothing is none.
+/// Counts lines: an unfinished last line counts, an empty text has none.
 pub(crate) fn count(text: &str) -> u64 {
     wide(split(text).len())
 }
 
-/// Returns the larger of the lines removed and added by the shortest edit from `old` to `new`.
+/// Returns the larger of the numbers of lines removed and added by the shortest edit from `old` to `new`.
 ///
-/// Where finding it would take too long, an upper bound: deterministic, never less.
+/// If the search would take too long, returns an upper bound, which is deterministic.
 pub(crate) fn touched(old: &str, new: &str) -> u64 {
     if old == new {
         return 0;
     }
     let (old, new) = trimmed(split(old), split(new));
     let (shared_old, shared_new) = shared(&old, &new);
-    // A line that only one side has is touched, whatever else is.
+    // A line that only one side has is touched in any case.
     let kept = distance(&shared_old, &shared_new).map_or(0, |distance| {
         (shared_old.len() + shared_new.len() - distance) / 2
     });
-    // Where all lines are alike, the end of the last one differs.
+    // If all lines are equal, only the end of the last one differs.
     wide((old.len().max(new.len()) - kept).max(1))
 }
 
@@ -31,10 +31,9 @@ pub(crate) fn wide(count: usize) -> u64 {
     u64::try_from(count).unwrap_or(u64::MAX)
 }
 
-/// Takes a text apart at every end of a line that some editor or language knows: LF, CR, VT, FF,
-/// NEL and the separators of Unicode.
+/// Splits a text at every line break that some editor or language recognizes: LF, CR, VT, FF, NEL and the separators of Unicode.
 ///
-/// Each line keeps its end, other than LF.
+/// Each line keeps its line break, except LF.
 fn split(text: &str) -> Vec<&str> {
     let mut lines = Vec::new();
     let mut start = 0;
@@ -54,7 +53,7 @@ fn split(text: &str) -> Vec<&str> {
     lines
 }
 
-/// Takes away what both begin and end with.
+/// Removes the common beginning and end.
 fn trimmed<'a>(mut old: Vec<&'a str>, mut new: Vec<&'a str>) -> (Vec<&'a str>, Vec<&'a str>) {
     let before = old.iter().zip(&new).take_while(|(a, b)| a == b).count();
     old.drain(..before);
@@ -66,7 +65,7 @@ fn trimmed<'a>(mut old: Vec<&'a str>, mut new: Vec<&'a str>) -> (Vec<&'a str>, V
     (old, new)
 }
 
-/// Returns the lines that both sides have, as numbers that are equal for equal lines.
+/// Returns the lines that both sides have, numbered so that equal lines have equal numbers.
 fn shared(old: &[&str], new: &[&str]) -> (Vec<usize>, Vec<usize>) {
     let mut numbers: HashMap<&str, usize> = HashMap::new();
     let mut number = |line| {
@@ -86,12 +85,12 @@ fn shared(old: &[&str], new: &[&str]) -> (Vec<usize>, Vec<usize>) {
     (keep(old, &in_new), keep(new, &in_old))
 }
 
-/// Returns the fewest removals and additions that lead from `a` to `b` (Myers 1986).
+/// Returns the smallest number of removals and additions that lead from `a` to `b` (Myers 1986).
 ///
-/// `None` when that is not found in [`STEPS_MAX`] steps.
+/// Returns `None` if it is not found in [`STEPS_MAX`] steps.
 fn distance(a: &[usize], b: &[usize]) -> Option<usize> {
     let longest = a.len() + b.len();
-    // How far along `a` each diagonal has come; the middle one is at `longest + 1`.
+    // Progress along `a` of each diagonal; the middle one is at `longest + 1`.
     let mut reach = vec![0_usize; 2 * longest + 3];
     let mut steps = 0_usize;
     for distance in 0..=longest {

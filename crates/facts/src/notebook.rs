@@ -1,12 +1,12 @@
-//! The source of one cell of a notebook.
+//! Changes of one cell of a notebook.
 
 use serde_json::Value;
 
 use crate::lines::{count, touched, wide};
 
-/// Returns the lines that a change of a cell touches.
+/// Returns the number of lines that a change of a cell touches.
 ///
-/// `text` is the notebook as it is; `mode` is `replace` where it is left out.
+/// `text` is the present notebook; `mode` defaults to `replace`.
 pub(crate) fn touched_lines(text: Option<&str>, cell: Option<&str>, mode: &str, new: &str) -> u64 {
     match mode {
         "insert" => count(new),
@@ -14,14 +14,14 @@ pub(crate) fn touched_lines(text: Option<&str>, cell: Option<&str>, mode: &str, 
             let new = if mode == "delete" { "" } else { new };
             match text.and_then(|text| old_source(text, cell)) {
                 Some(old) => touched(&old, new),
-                // Which cell is meant is not known: it holds no more than the whole notebook.
+                // The cell is unknown: it has at most as many lines as the whole notebook.
                 None => count(new).max(text.map_or(0, lines_max)),
             }
         }
     }
 }
 
-/// Bounds the lines of any cell: in JSON the end of a line is written `\\n`.
+/// Returns an upper bound of the lines of any cell: in JSON, a line break is written `\\n`.
 fn lines_max(notebook: &str) -> u64 {
     count(notebook).saturating_add(wide(notebook.matches("\\n").count()))
 }

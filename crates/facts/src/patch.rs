@@ -2,36 +2,36 @@
 
 use crate::lines::{count, wide};
 
-/// What a patch does to one file.
+/// The change of one file in a patch.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct PatchedFile {
-    /// Path, as the patch names it.
+    /// Path in the patch.
     pub(crate) path: String,
-    /// What becomes of it.
+    /// Kind of the change.
     pub(crate) fate: Fate,
-    /// Lines taken out.
+    /// Number of removed lines.
     pub(crate) removed: u64,
-    /// Lines put in.
+    /// Number of added lines.
     pub(crate) added: u64,
 }
 
-/// What becomes of a file of a patch.
+/// The kind of change of a file in a patch.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Fate {
-    /// It is new, or written over.
+    /// The file is new or overwritten.
     Added,
-    /// It is changed where it is.
+    /// The file is changed in place.
     Changed,
-    /// It is changed and gets another name.
+    /// The file is changed and renamed.
     Moved(String),
-    /// It is removed.
+    /// The file is removed.
     Deleted,
 }
 
-/// Reads a patch.
+/// Parses a patch.
 ///
 /// # Errors
-/// Says which line is not understood.
+/// Returns which line could not be parsed.
 pub(crate) fn read(text: &str) -> Result<Vec<PatchedFile>, String> {
     let mut lines = text
         .trim_matches(['\r', '\n', ' ', '\t'])
@@ -81,7 +81,7 @@ fn opened(line: &str) -> Option<PatchedFile> {
 }
 
 impl PatchedFile {
-    /// Takes a line of the file's part; `false`: it does not belong there.
+    /// Handles a line of the file's section; returns `false` if it does not belong there.
     fn takes(&mut self, line: &str) -> bool {
         if let Some(to) = line.strip_prefix("*** Move to: ") {
             let fits = self.fate == Fate::Changed && !to.trim().is_empty();
@@ -99,13 +99,13 @@ impl PatchedFile {
     }
 }
 
-/// Counts the lines that one line of a patch holds: some editors see more ends than a patch does.
+/// Counts the lines in one line of a patch: some editors recognize more line breaks than a patch does.
 fn lines_of(line: &str) -> u64 {
     let content = line.get(1..).unwrap_or_default();
     count(content).max(1)
 }
 
-/// Returns the common names of the tools that would do the same.
+/// Returns the common names of equivalent tools.
 pub(crate) fn parts(files: &[PatchedFile]) -> Vec<String> {
     let does = |wanted: fn(&Fate) -> bool| files.iter().any(|file| wanted(&file.fate));
     let parts = [
@@ -126,7 +126,7 @@ pub(crate) fn parts(files: &[PatchedFile]) -> Vec<String> {
     done.map(|(name, _)| name.to_owned()).collect()
 }
 
-/// Returns the lines a patch touches; `deleted` tells the lines of the files it deletes.
+/// Returns the number of lines that a patch touches; `deleted` returns the number of lines of a deleted file.
 pub(crate) fn touched_lines(
     files: &[PatchedFile],
     mut deleted: impl FnMut(&PatchedFile) -> u64,

@@ -1,40 +1,40 @@
-//! Paths as text: made absolute, without `.`, `..` and doubled slashes.
+//! Paths as text: absolute, without `.`, `..` and doubled slashes.
 
-/// Bytes of the longest path that is looked at.
+/// Maximum length of a path in bytes.
 const BYTES_MAX: usize = 16 * 1024;
 
 /// Why a path cannot be judged.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum PathError {
-    /// There is no text.
+    /// The text is empty.
     #[error("the path is empty")]
     Empty,
-    /// It holds a NUL character.
-    #[error("the path holds a NUL character")]
+    /// The text contains a NUL character.
+    #[error("the path contains a NUL character")]
     Nul,
     /// It is longer than any system allows.
     #[error("the path is too long")]
     TooLong,
-    /// It begins at a home directory that is not known.
+    /// It begins at an unknown home directory.
     #[error("`~` is not known here: write the path out")]
     NoHome,
-    /// A `file:` address that names another machine or is not well formed.
+    /// The text is a `file:` URL that names another machine or is malformed.
     #[error("`{0}` is not a path on this machine: write the path out")]
     Address(String),
 }
 
-/// Makes `path` absolute and plain: `~` and `file://` are understood, `..` is taken back.
+/// Makes `path` absolute and normalized: `~`, `file://` and `..` are resolved.
 ///
-/// A relative path counts from `base`, which is absolute. Knows no links.
+/// A relative path is resolved against `base`, which is absolute. Links are not resolved.
 ///
 /// # Errors
-/// The text is not a path that can be judged.
+/// The text is not a valid path.
 pub fn normalise(path: &str, base: &str, home: Option<&str>) -> Result<String, PathError> {
     let joined = absolute(path, base, home)?;
     Ok(plain(&joined))
 }
 
-/// Makes `path` absolute and leaves `.` and `..` where they stand.
+/// Makes `path` absolute and keeps `.` and `..`.
 pub(crate) fn absolute(path: &str, base: &str, home: Option<&str>) -> Result<String, PathError> {
     if path.is_empty() {
         return Err(PathError::Empty);
@@ -60,7 +60,7 @@ pub(crate) fn absolute(path: &str, base: &str, home: Option<&str>) -> Result<Str
     Ok(format!("{base}/{path}"))
 }
 
-/// Takes `.`, `..` and doubled slashes out of an absolute path.
+/// Removes `.`, `..` and doubled slashes from an absolute path.
 pub(crate) fn plain(path: &str) -> String {
     if is_plain(path) {
         return path.to_owned();
@@ -78,7 +78,7 @@ pub(crate) fn plain(path: &str) -> String {
     format!("/{}", names.join("/"))
 }
 
-/// Tells whether nothing would be taken out of a path; a no may be wrong.
+/// Returns whether a path is already normalized; `false` may be wrong.
 fn is_plain(path: &str) -> bool {
     let bends = |three: &[u8]| matches!(three, [b'/', b'/', _] | [b'/', b'.', b'/' | b'.']);
     path.starts_with('/')
@@ -87,12 +87,12 @@ fn is_plain(path: &str) -> bool {
         && !path.as_bytes().windows(3).any(bends)
 }
 
-/// Tells whether `path` is `directory` or lies below it; both plain.
+/// Returns whether `path` is `directory` or is below it; both must be normalized.
 pub(crate) fn is_within(path: &str, directory: &str) -> bool {
     relative(path, directory).is_some()
 }
 
-/// Returns `path` as seen from `directory`, empty for the directory itself.
+/// Returns `path` relative to `directory`, empty for the directory itself.
 pub(crate) fn relative<'a>(path: &'a str, directory: &str) -> Option<&'a str> {
     let rest = path.strip_prefix(directory.trim_end_matches('/'))?;
     match rest.strip_prefix('/') {
@@ -123,10 +123,10 @@ fn address_path(address: &str, whole: &str) -> Result<String, PathError> {
     Ok(decoded)
 }
 
-/// Returns the paths that a program may make of `text` where it takes it for an address.
+/// Returns the paths that a program may derive from `text` if it treats it as a URL.
 ///
-/// Programs read addresses in many ways: white space is dropped, a host passed
-/// over, a scheme of their own stands for a file. None for an address of the web.
+/// Programs parse URLs in many ways: white space is removed, a host ignored, a scheme of their own means a file. Empty for a web
+/// address.
 pub(crate) fn as_address(text: &str) -> Vec<String> {
     let bare = without_white_space(text);
     let address = bare
@@ -154,9 +154,9 @@ pub(crate) fn as_address(text: &str) -> Vec<String> {
     found
 }
 
-/// Tells whether `text` is an address of some scheme, however it is spread over lines.
+/// Returns whether `text` is a URL of some scheme, even if split over lines.
 pub(crate) fn is_address(text: &str) -> bool {
-    // Longer text is what is written, not where.
+    // A longer text is content, not a location.
     text.len() <= BYTES_MAX
         && without_white_space(text)
             .split_once("://")

@@ -1,4 +1,4 @@
-//! Where a path lies, links followed.
+//! Location of a path, with links resolved.
 
 use interlock_core::call::PathArea;
 
@@ -8,42 +8,42 @@ use crate::{
     path::{PathError, absolute, is_within, plain, relative},
 };
 
-/// A path that was found.
+/// A located path.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Located {
     /// Path as named, made absolute and without `.` and `..`.
     pub named: String,
-    /// Where it really is.
+    /// Real path.
     pub real: String,
-    /// Real path, relative to the project root; `None`: not inside it.
+    /// Real path relative to the project root; `None` if it is outside the project.
     pub relative: Option<String>,
-    /// Where that is.
+    /// Area of the path.
     pub place: PathArea,
 }
 
-/// Why a path cannot be found.
+/// Why a path cannot be located.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum LocateError {
     /// Its text is not a path.
     #[error(transparent)]
     Path(#[from] PathError),
-    /// The disk does not tell.
+    /// The disk gave no answer.
     #[error("`{path}` cannot be followed: {source}")]
     Disk {
         /// Path, as it was named.
         path: String,
-        /// Why not.
+        /// Reason given by the disk.
         source: DiskError,
     },
-    /// It goes through a link and back up, which programs read in two ways.
+    /// It goes through a link and back up, which programs resolve in two ways.
     #[error("`{0}` goes through a link and back up again: write the path out")]
     UpThroughLink(String),
 }
 
-/// Finds a path as a tool names it.
+/// Locates a path that a tool names.
 ///
 /// # Errors
-/// Says why it cannot be judged, for the agent.
+/// Returns why it cannot be judged, for the agent.
 pub fn locate(path: &str, context: &CallContext, disk: &dyn Disk) -> Result<Located, String> {
     find(path, context, disk).map_err(|error| error.to_string())
 }
@@ -62,14 +62,14 @@ pub(crate) fn find(
         })
     };
     let real = follow(&named)?;
-    // Some programs take `..` back as text, the system goes through the link first.
+    // Some programs resolve `..` lexically, the system follows the link first.
     if whole.contains("..") && follow(&whole)? != real {
         return Err(LocateError::UpThroughLink(short(path)));
     }
     Ok(at(named, real, context))
 }
 
-/// Finds the name itself: links before it are followed, not its own.
+/// Locates the name itself: links before it are resolved, but not its own.
 pub(crate) fn find_name(
     named: &str,
     context: &CallContext,
@@ -87,7 +87,7 @@ pub(crate) fn find_name(
     Ok(at(named.to_owned(), real, context))
 }
 
-/// Says where a path lies that is followed already.
+/// Returns the location of a resolved path.
 pub(crate) fn at(named: String, real: String, context: &CallContext) -> Located {
     let relative = relative(&real, &context.project_root)
         .filter(|relative| !relative.is_empty())
@@ -100,14 +100,14 @@ pub(crate) fn at(named: String, real: String, context: &CallContext) -> Located 
     }
 }
 
-/// Directories below home in which clients keep plans that their own tools write.
+/// Directories below home in which clients store plans that their own tools write.
 const PLANS: [&str; 3] = [
     ".claude/plans",
     ".cursor/plans",
     ".local/share/opencode/plans",
 ];
 
-/// Says where a file lies that a client's own tool writes: plans are for it to keep.
+/// Returns the area of a file that a client's own tool writes: the client may write its plans.
 pub(crate) fn of_tool(file: &Located, context: &CallContext) -> PathArea {
     let home = context.home.iter();
     let below_home = home.flat_map(|home| PLANS.map(|plans| format!("{home}/{plans}")));
@@ -125,7 +125,7 @@ pub(crate) fn of_tool(file: &Located, context: &CallContext) -> PathArea {
     }
 }
 
-/// Says what kind of place a real path is.
+/// Returns the area of a real path.
 fn place(path: &str, context: &CallContext) -> PathArea {
     let home = context.home.as_deref();
     if is_within(&context.project_root, path)
@@ -134,7 +134,7 @@ fn place(path: &str, context: &CallContext) -> PathArea {
     {
         return PathArea::Whole;
     }
-    // The nearest directory that is known decides: a project may lie below the temporary one.
+    // The nearest known directory decides: a project may be below the temporary one.
     let parent = context.project_root.rsplit_once('/').map(|(up, _)| up);
     let temporary = context.temporary.as_deref();
     let scratch = |directory| (directory, PathArea::Scratch);

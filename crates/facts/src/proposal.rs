@@ -1,4 +1,4 @@
-//! A proposed call, and the one function that finds its facts.
+//! A proposed call, and the function that determines its facts.
 
 mod served_files;
 mod started;
@@ -35,23 +35,23 @@ pub struct Proposal<'a> {
     pub id: CallId,
     /// The client's own name of the tool.
     pub tool: &'a str,
-    /// The common name of the same tool, when it has another.
+    /// Common name of the same tool, if it has another.
     pub common: Option<&'a str>,
-    /// How its arguments are to be read.
+    /// How its arguments are parsed.
     pub shape: Shape,
     /// Its arguments.
     pub input: &'a Value,
-    /// A key that stands twice in the arguments, as a pointer.
+    /// A duplicate key in the arguments, as a pointer.
     pub doubled: Option<&'a str>,
     /// The sub-agent that proposes it.
     pub agent: Option<AgentId>,
-    /// The branch it names; a control tool's own argument counts too.
+    /// Branch that it names; the argument of a control tool counts too.
     pub branch: Option<String>,
 }
 
-/// Finds out what a proposed call would do, as far as that can be known before it runs.
+/// Determines what a proposed call would do, as far as that can be known before it runs.
 ///
-/// Total: what cannot be judged is a fact too (`malformed`).
+/// This function is total: arguments that cannot be judged become a fact, too (`malformed`).
 #[must_use]
 pub fn facts(mut proposal: Proposal<'_>, context: &CallContext, disk: &dyn Disk) -> ToolCall {
     let told = proposal.shape;
@@ -61,20 +61,20 @@ pub fn facts(mut proposal: Proposal<'_>, context: &CallContext, disk: &dyn Disk)
         FileUse::of(name, proposal.input, false)
     });
     let name = proposal.common.unwrap_or(proposal.tool);
-    // What a tool that is only taken for a shell does with its other arguments is not known.
+    // The effects of other arguments are unknown if a tool is only treated as a shell.
     let others = (proposal.shape != told)
         .then(|| Guarded::new(context, disk).in_arguments(name, &without_lines(proposal.input)))
         .flatten();
     let mut call = find_out(proposal, files.as_ref(), context, disk);
     call.facts.protected = call.facts.protected.or(others);
-    // A client's other tools that run lines do the shell's work; about unknown ones nothing is said.
+    // A client's other tools that run lines count as the shell; unknown tools do not.
     if matches!(told, Shape::Shell { .. }) && !all_names(&call.tool).contains(&"Bash") {
         call.facts.parts.push("Bash".to_owned());
     }
     call
 }
 
-/// Returns the arguments that hold no command line.
+/// Returns the arguments that contain no command line.
 fn without_lines(input: &Value) -> Value {
     let mut others = input.clone();
     if let Value::Object(fields) = &mut others {
@@ -83,9 +83,9 @@ fn without_lines(input: &Value) -> Value {
     others
 }
 
-/// Finds out the same of a tool of a server, where it is known what it does with `files`.
+/// Determines the facts of a server's tool whose effects on `files` are known.
 ///
-/// Total: what cannot be judged is a fact too (`malformed`).
+/// This function is total: arguments that cannot be judged become a fact, too (`malformed`).
 #[must_use]
 pub fn served_facts(
     mut proposal: Proposal<'_>,
@@ -147,12 +147,12 @@ fn find_out(
     }
 }
 
-/// Arguments that hold a command line, whatever tool they are of.
+/// Arguments that contain a command line, whatever the tool.
 const LINES: [&str; 3] = ["command", "cmd", "script"];
 
-/// Takes a tool about which nothing is known for a shell, where it is given a command line.
+/// Treats an unknown tool as a shell if it receives a command line.
 ///
-/// Tools of servers have arguments of their own making.
+/// Tools of servers choose the names of their arguments freely.
 fn with_line(proposal: &Proposal<'_>) -> Shape {
     let name = proposal.common.unwrap_or(proposal.tool);
     let line = LINES.into_iter().find(|field| {
@@ -174,7 +174,7 @@ fn with_line(proposal: &Proposal<'_>) -> Shape {
     }
 }
 
-/// The facts of one call, while they are found.
+/// The facts of one call while they are determined.
 struct Finder<'a> {
     tool: &'a str,
     context: &'a CallContext,
@@ -183,7 +183,7 @@ struct Finder<'a> {
     facts: CallFacts,
 }
 
-/// Found, or why the arguments cannot be judged.
+/// Success, or why the arguments cannot be judged.
 type Found = Result<(), String>;
 
 impl Finder<'_> {
@@ -265,9 +265,9 @@ impl Finder<'_> {
         }
     }
 
-    /// Finds a file that the call changes.
+    /// Locates a file that the call changes.
     fn file(&mut self, path: &str, deed: Deed) -> Result<Located, String> {
-        // Some clients take blanks away at the ends, so two files could be meant.
+        // Some clients trim blanks, so two files could be meant.
         let meant = path.trim();
         if meant != path {
             if !meant.is_empty() {
@@ -276,7 +276,7 @@ impl Finder<'_> {
             return Err("a file is named with a blank at an end: write it without".to_owned());
         }
         let file = place::find(path, self.context, self.disk).map_err(|error| {
-            // Where the way is not known, the name alone may tell enough.
+            // If the path cannot be resolved, the name alone may be sufficient.
             let named =
                 crate::normalise(path, &self.context.site.cwd, self.context.home.as_deref());
             if let Ok(named) = named {
@@ -346,7 +346,7 @@ impl Finder<'_> {
         let old = OldText::read(&file.real, self.disk);
         let mode = optional(input, "edit_mode")?.unwrap_or("replace");
         let new = optional(input, "new_source")?.unwrap_or_default();
-        // A number is a cell too.
+        // A number identifies a cell, too.
         let cell = match input.get("cell_id").or_else(|| input.get("cell_number")) {
             None | Some(Value::Null) => None,
             Some(Value::String(id)) => Some(id.clone()),
@@ -398,7 +398,7 @@ impl Finder<'_> {
     }
 
     fn read_one(&mut self, path: &str) -> Found {
-        // Some clients take blanks away at the ends.
+        // Some clients trim blanks.
         let meant = path.trim();
         if meant != path && !meant.is_empty() {
             self.read_one(meant)?;
@@ -410,7 +410,7 @@ impl Finder<'_> {
                 let shown = file.relative.unwrap_or(file.real);
                 (file.named, shown)
             }
-            // What cannot be followed cannot be read either.
+            // A path that cannot be resolved cannot be read either.
             Err(LocateError::Disk { path, .. }) => (path.clone(), path),
             Err(error) => return Err(error.to_string()),
         };
@@ -420,7 +420,7 @@ impl Finder<'_> {
         Ok(())
     }
 
-    /// Finds what a search would show: its directory, and what its patterns name.
+    /// Determines what a search would show: its directory, and what its patterns match.
     fn search(
         &mut self,
         input: &Value,
@@ -490,7 +490,7 @@ impl Finder<'_> {
 }
 
 impl Finder<'_> {
-    /// Says of what is written through a link that the same line makes where it really lies.
+    /// Locates writes through a link that the same line creates.
     fn through_new_links(&mut self, links: &[(String, String)]) {
         let (context, disk) = (self.context, self.disk);
         for write in &mut self.facts.writes {
@@ -512,15 +512,15 @@ impl Finder<'_> {
     }
 }
 
-/// Returns the variables that a call sets for its line: texts, and what else can be one.
+/// Returns the variables that a call sets for its line: texts, numbers and booleans.
 ///
 /// # Errors
-/// Something there is no name of a variable, or no value for one.
+/// Something is not a name or value of a variable.
 pub fn variables(input: &Value, field: &str) -> Result<Vec<(String, String)>, String> {
     let fields = match input.get(field) {
         None | Some(Value::Null) => return Ok(Vec::new()),
         Some(Value::Object(fields)) => fields,
-        Some(_) => return Err(format!("`{field}` is no map")),
+        Some(_) => return Err(format!("`{field}` is not a map")),
     };
     let variable = |(name, value): (&String, &Value)| {
         let value = match value {
@@ -541,7 +541,7 @@ pub fn variables(input: &Value, field: &str) -> Result<Vec<(String, String)>, St
     fields.iter().map(variable).collect()
 }
 
-/// Writes variables that come with a line in front of it, so that it is read as it will run.
+/// Writes variables in front of a line, so that it is parsed as it will run.
 fn with_variables(line: &str, variables: &[(String, String)]) -> String {
     if variables.is_empty() {
         return line.to_owned();
@@ -553,7 +553,7 @@ fn with_variables(line: &str, variables: &[(String, String)]) -> String {
     format!("export{}\n{line}", words.collect::<String>())
 }
 
-/// Splits the person's entries; one that cannot be split lists nothing.
+/// Splits the person's entries into words; an entry that cannot be split matches nothing.
 fn entries(texts: &[String]) -> Vec<CommandEntry> {
     texts
         .iter()
@@ -566,24 +566,24 @@ fn entries(texts: &[String]) -> Vec<CommandEntry> {
         .collect()
 }
 
-/// Returns an argument that must be there as text.
+/// Returns a required text argument.
 fn required<'v>(input: &'v Value, field: &str) -> Result<&'v str, String> {
     optional(input, field)?.ok_or_else(|| format!("`{field}` is missing"))
 }
 
-/// Returns an argument that is text where it is there.
+/// Returns an optional text argument.
 fn optional<'v>(input: &'v Value, field: &str) -> Result<Option<&'v str>, String> {
     match input.get(field) {
         None | Some(Value::Null) => Ok(None),
         Some(Value::String(text)) if text.contains('\0') => {
-            Err(format!("`{field}` holds a NUL character"))
+            Err(format!("`{field}` contains a NUL character"))
         }
         Some(Value::String(text)) => Ok(Some(text)),
         Some(_) => Err(format!("`{field}` is not text")),
     }
 }
 
-/// Tells whether a flag is set; what is no flag is taken for one that is, but for one place.
+/// Returns whether a flag is set; everything except null, `false` and the count 1 counts as set.
 fn is_set(input: &Value, field: &str) -> bool {
     let value = input.get(field);
     if value.and_then(Value::as_u64) == Some(1) {

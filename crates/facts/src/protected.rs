@@ -1,9 +1,7 @@
-//! What no guarded agent may touch, by whatever route.
+//! Files and commands that no guarded agent may touch, by whatever route.
 //!
-//! The tables say what is protected; this module finds it in the facts of a
-//! call. Names are compared without regard to case and to characters that
-//! are not seen: where the disk tells them apart too much is refused, never
-//! too little.
+//! Tables list what is protected; this module searches the facts of a call for it. Names are compared without regard to case and
+//! invisible characters: if the disk distinguishes them, too much is refused, never too little.
 
 mod clients;
 mod commands;
@@ -41,21 +39,21 @@ pub(crate) use list::places;
 pub use list::{Compared, Part, ProtectedPath, protected_paths};
 pub use table::CONFIG_KEYS;
 
-/// Finds protected things.
+/// Searches for protected files and commands.
 pub(crate) struct Guarded<'a> {
     context: &'a CallContext,
     disk: &'a dyn Disk,
-    /// Places in the form that paths are compared in, made when first needed.
+    /// Locations in the form in which paths are compared, computed when first needed.
     places: OnceCell<folded::FoldedPlaces>,
-    /// Protected paths whose place is known, listed when first needed.
+    /// Protected paths with known locations, listed when first needed.
     anchors: OnceCell<Vec<folded::Anchor>>,
     /// Protected files that may have other names, found when first needed.
     identities: OnceCell<Vec<((u64, u64), String)>>,
 }
 
-/// Texts of a tool's arguments that are looked up on the disk; the rest is looked at as text.
+/// Maximum number of texts in a tool's arguments that are looked up on the disk; the rest is searched as text.
 const TEXTS_MAX: usize = 256;
-/// Arguments of a tool about which nothing is known that may hold code.
+/// Arguments of an unknown tool that may contain code.
 const CODES: [&str; 4] = ["code", "chars", "input", "source"];
 
 impl<'a> Guarded<'a> {
@@ -69,16 +67,16 @@ impl<'a> Guarded<'a> {
         }
     }
 
-    /// Looks at a file of a tool: as it is named, and where that leads.
+    /// Checks a file of a tool: its name, and where it leads.
     pub(crate) fn touched_either(&self, file: &Located, deed: Deed) -> Option<String> {
-        // As a file it says where the hooks and the configuration are.
+        // If `.git` is a file, it names the directory of hooks and configuration.
         let pointer = deed != Deed::Read && file.real.ends_with("/.git");
         self.touched(&file.named, deed)
             .or_else(|| self.touched(&file.real, deed))
             .or_else(|| pointer.then(|| named("version control", &file.named)))
     }
 
-    /// Looks at the arguments of a tool about which nothing is known.
+    /// Checks the arguments of an unknown tool.
     pub(crate) fn in_arguments(&self, tool: &str, input: &Value) -> Option<String> {
         let mcp = tool.starts_with("mcp");
         let deed = if words::names_a_reader(tool) {
@@ -116,7 +114,7 @@ impl<'a> Guarded<'a> {
     fn path(&self, text: &str, deed: Deed, walks: bool) -> Option<String> {
         let context = self.context;
         let Ok(file) = place::find(text, context, self.disk) else {
-            // Where the way is not known, the name alone may tell enough.
+            // If the path cannot be resolved, the name alone may be sufficient.
             let (here, home) = (&context.site.cwd, context.home.as_deref());
             let named = crate::normalise(text, here, home).ok()?;
             return self.touched(&named, deed);
@@ -126,7 +124,7 @@ impl<'a> Guarded<'a> {
             .or_else(|| walks.then(|| self.searched(text)).flatten())
     }
 
-    /// Looks at a shell line.
+    /// Checks a shell line.
     pub(crate) fn in_line(
         &self,
         line: &str,
@@ -156,12 +154,12 @@ impl<'a> Guarded<'a> {
 
     fn in_path(&self, touched: &Touched, view: &LineView<'_>) -> Option<String> {
         let deed = match touched.deed {
-            // Who may enter a directory may be kept from what lies in it.
+            // Access to a directory also determines access to its contents.
             Deed::Write if changes_mode(&touched.by) => Deed::Remove,
             deed => deed,
         };
         match &touched.path {
-            // What comes along with a directory counts where it would be in force.
+            // A copied directory counts if its contents would take effect at the new location.
             TouchedPath::Found(file)
                 if deed == Deed::Write && self.comes_along(file, &touched.by, view) =>
             {
@@ -175,7 +173,7 @@ impl<'a> Guarded<'a> {
                         .then(|| self.held(&file.real))
                         .flatten()?;
                     Some(format!(
-                        "{}, which holds {held},",
+                        "{}, which contains {held},",
                         named("a directory", &file.named)
                     ))
                 })
@@ -184,7 +182,7 @@ impl<'a> Guarded<'a> {
         }
         .map(|thing| {
             let by = one_line(&touched.by, 60);
-            // The command often shows the path already.
+            // The command often names the path already.
             if by.is_empty() || thing.contains(&by) {
                 thing
             } else {
@@ -194,7 +192,7 @@ impl<'a> Guarded<'a> {
     }
 }
 
-/// A line with what its commands have in common.
+/// A line, with data that its commands share.
 struct LineView<'a> {
     line: &'a str,
     shell: &'a ShellFacts,
@@ -202,7 +200,7 @@ struct LineView<'a> {
     links: Vec<(String, String)>,
 }
 
-/// Programs that change who may do what with a file.
+/// Returns whether a program changes the permissions of a file.
 fn changes_mode(by: &str) -> bool {
     let program = by.split_whitespace().next().unwrap_or_default();
     let program = program.rsplit('/').next().unwrap_or_default();
@@ -212,7 +210,7 @@ fn changes_mode(by: &str) -> bool {
     )
 }
 
-/// Looks for commands in the values of variables that programs run.
+/// Searches the values of variables that programs execute for commands.
 fn in_values(view: &LineView<'_>) -> Option<String> {
     let steering = view.shell.env.set.iter().filter(|set| set.changes_programs);
     steering.into_iter().find_map(|set| {
@@ -226,7 +224,7 @@ fn in_values(view: &LineView<'_>) -> Option<String> {
     })
 }
 
-/// Looks for variables that steer Interlock itself.
+/// Searches for variables that control Interlock itself.
 fn in_environment(shell: &ShellFacts) -> Option<String> {
     let set = shell.env.set.iter().map(|set| &set.name);
     shell
@@ -238,7 +236,7 @@ fn in_environment(shell: &ShellFacts) -> Option<String> {
         .map(|name| format!("the variable `{}`", one_line(name, 60)))
 }
 
-/// Collects texts that may be paths: of any key, or of keys that say so.
+/// Collects texts that may be paths: under any key, or under keys that suggest it.
 fn collect_texts<'v>(value: &'v Value, any_key: bool, texts: &mut Vec<&'v str>) {
     match value {
         Value::String(text) if any_key && (!text.trim().contains('\n') || is_address(text)) => {
@@ -251,7 +249,7 @@ fn collect_texts<'v>(value: &'v Value, any_key: bool, texts: &mut Vec<&'v str>) 
         }
         Value::Object(object) => {
             for (key, value) in object {
-                // Some tools take an object of texts by path.
+                // Some tools accept an object that maps paths to texts.
                 if any_key && may_be_path(key) {
                     texts.push(key);
                 }
@@ -266,26 +264,26 @@ fn collect_texts<'v>(value: &'v Value, any_key: bool, texts: &mut Vec<&'v str>) 
     }
 }
 
-/// Writes a protected path for a message.
+/// Formats a protected path for a message.
 fn named(what: &str, path: &str) -> String {
     format!("`{}` ({what})", one_line(path, 120))
 }
 
-/// Makes a path comparable: lower case, without characters that are not seen.
+/// Makes a path comparable: lower case, without invisible characters.
 fn folded(path: &str) -> String {
-    // Most are plain, and each call folds all protected ones.
+    // Most paths are ASCII, and each call folds all protected ones.
     if path.bytes().all(|byte| matches!(byte, b' '..=b'~')) {
         return plain(&path.to_ascii_lowercase());
     }
     let seen = path
         .chars()
         .filter(|c| !interlock_core::visible::steers(*c));
-    // The one letter that folds to a plain one and is no capital.
+    // The only non-capital letter that folds to an ASCII one.
     let seen = seen.map(|c| if c == 'ſ' { 's' } else { c });
     plain(&seen.flat_map(char::to_lowercase).collect::<String>())
 }
 
-/// Looks for commands in a file that a line writes and then runs.
+/// Searches for commands in a file that a line writes and then runs.
 fn in_new_scripts(view: &LineView<'_>) -> Option<String> {
     let shell = view.shell;
     shell.writes.iter().find_map(|used| {
@@ -302,7 +300,7 @@ fn in_new_scripts(view: &LineView<'_>) -> Option<String> {
     })
 }
 
-/// Tells whether the line itself holds code that an interpreter reads as its input.
+/// Returns whether the line itself contains code that an interpreter reads as its input.
 fn feeds_an_interpreter(line: &str, shell: &ShellFacts) -> bool {
     let is = |command: &SimpleCommand, names: &[&str]| {
         let name = command.words.first().and_then(Word::literal);
@@ -317,7 +315,7 @@ fn feeds_an_interpreter(line: &str, shell: &ShellFacts) -> bool {
             command.class,
             CommandClass::Interpreter | CommandClass::System | CommandClass::Unknown
         );
-        // A document on its own input, where no file or text says what it runs.
+        // A here-document, with no file or text that says what to run.
         let document = line.contains("<<")
             && command.class == CommandClass::Interpreter
             && command
@@ -325,7 +323,7 @@ fn feeds_an_interpreter(line: &str, shell: &ShellFacts) -> bool {
                 .iter()
                 .skip(1)
                 .all(|word| word.literal().is_some_and(|word| word.starts_with('-')));
-        // What these are told is run later.
+        // The input of these is run later.
         let queues = is(command, &["at", "batch", "crontab"]) && line.contains("<<");
         queues || runs && command.opaque.is_some() && (command.from_pipe && says || document)
     })

@@ -1,7 +1,7 @@
-//! Reports of test runs: each test with how it ended, whatever tool wrote them.
+//! Reports of test runs: the outcome of each test, whatever tool wrote them.
 //!
-//! A report is text of the agent's project. What is not read to its end, is larger than it may be or
-//! contradicts itself is no report: it says why, and proves nothing.
+//! A report is text from the agent's project. A report that is incomplete, too large or contradictory is rejected with a reason,
+//! and proves nothing.
 
 mod jest;
 mod junit;
@@ -16,16 +16,16 @@ use interlock_core::{
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 
-/// Tests of one report.
+/// Maximum number of tests in a report.
 const TESTS_MAX: usize = 20_000;
-/// Bytes of the names of all tests of one report.
+/// Maximum total length of the names of all tests in a report, in bytes.
 const NAMES_BYTES_MAX: usize = 2 * 1024 * 1024;
-/// Characters of the name of one test; what is longer is cut.
+/// Maximum length of a test's name in characters; a longer name is cut.
 const NAME_MAX: usize = 400;
-/// Elements, tests or objects within one another.
+/// Maximum nesting of elements, tests or objects.
 const DEPTH_MAX: usize = 64;
 
-/// How a test ended.
+/// Outcome of a test.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum TestOutcome {
@@ -49,7 +49,7 @@ pub struct TestReport {
 pub struct ReportFailure {
     /// The reason.
     pub code: ReportProblem,
-    /// The line where reading ended, where it ended at one.
+    /// Line at which parsing ended, if known.
     pub line: Option<u64>,
 }
 
@@ -59,10 +59,10 @@ impl From<ReportProblem> for ReportFailure {
     }
 }
 
-/// Reads a report that consists of these files.
+/// Parses a report that consists of these files.
 ///
 /// # Errors
-/// One of them is not whole, not written as `format` wants, or larger than it may be.
+/// One of them is incomplete, does not match `format`, or is too large.
 pub fn read_report(format: ReportFormat, files: &[Vec<u8>]) -> Result<TestReport, ReportFailure> {
     let mut tests = Tests::default();
     for bytes in files {
@@ -78,7 +78,7 @@ pub fn read_report(format: ReportFormat, files: &[Vec<u8>]) -> Result<TestReport
 }
 
 impl TestReport {
-    /// Makes a report of tests by name and outcome.
+    /// Creates a report from tests by name and outcome.
     ///
     /// # Errors
     /// There are too many.
@@ -92,12 +92,12 @@ impl TestReport {
         Ok(found.report)
     }
 
-    /// Returns the digest of every test and how it ended.
+    /// Returns the digest of every test and its outcome.
     #[must_use]
     pub fn digest(&self) -> Digest {
         let mut hash = Sha256::new();
         for (name, outcome) in &self.tests {
-            // Names have no NUL: it cannot stand in any of the formats once read.
+            // Names contain no NUL: no format allows it.
             hash.update(name.as_bytes());
             hash.update([0, *outcome as u8]);
         }
@@ -143,19 +143,19 @@ impl TestReport {
     }
 }
 
-/// Tests as they are read.
+/// Collects tests while they are parsed.
 #[derive(Debug, Default)]
 struct Tests {
     report: TestReport,
     bytes: usize,
-    /// How often a name was there already.
+    /// How often each name has occurred.
     repeated: BTreeMap<String, u64>,
-    /// Names of suites, so that a failure of one is a test of its own.
+    /// Names of suites, so that a failure of one counts as a test.
     suites: BTreeSet<String>,
 }
 
 impl Tests {
-    /// Adds a test; one more of the same name is told apart by its number.
+    /// Adds a test; tests with the same name are numbered.
     fn add(&mut self, name: &str, outcome: TestOutcome) -> Result<(), ReportProblem> {
         let name: String = name
             .chars()
@@ -177,7 +177,7 @@ impl Tests {
         Ok(())
     }
 
-    /// Adds the failure of something that is no test, once for each name.
+    /// Adds the failure of something that is not a test, once per name.
     fn fail(&mut self, name: &str) -> Result<(), ReportProblem> {
         let name = format!("{name} (as a whole)");
         if self.suites.insert(name.clone()) {
@@ -187,13 +187,13 @@ impl Tests {
     }
 }
 
-/// Joins the parts of a name that say something.
+/// Joins the non-empty parts of a name.
 fn joined<'a>(parts: impl IntoIterator<Item = &'a str>) -> String {
     let parts: Vec<&str> = parts.into_iter().filter(|part| !part.is_empty()).collect();
     parts.join(" > ")
 }
 
-/// Returns the number of the line in which a byte of the text stands.
+/// Returns the line number of a byte offset.
 fn line_of(text: &str, byte: u64) -> u64 {
     let end = usize::try_from(byte).unwrap_or(usize::MAX).min(text.len());
     let before = text.as_bytes().get(..end).unwrap_or_default();

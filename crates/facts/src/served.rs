@@ -1,52 +1,51 @@
-//! What a tool of an MCP server does with the files that its arguments name.
+//! What an MCP server's tool does with the files in its arguments.
 //!
-//! Servers name their tools as they like. Those of the file servers in common
-//! use stand in a table; of any other the words of its name are taken for what
-//! it does, and what a server says of itself only takes away from that.
+//! Servers name their tools freely. A table has the tools of common file servers; for any other tool, the words of its name
+//! determine what it does, and what a server declares can only reduce that.
 
 use serde_json::Value;
 
-/// Which arguments of a call name files, and what becomes of those.
+/// Arguments of a call that name files, and what happens to these files.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct FileUse {
-    /// Arguments that name files it reads.
+    /// Arguments with files that it reads.
     pub reads: Vec<String>,
-    /// Arguments that name files it writes.
+    /// Arguments with files that it writes.
     pub writes: Vec<String>,
-    /// Arguments that name files it removes or moves away.
+    /// Arguments with files that it removes or moves away.
     pub removes: Vec<String>,
-    /// How the written text is told.
+    /// How the arguments contain the written text.
     pub text: TextUse,
-    /// The argument that holds a shell line it runs.
+    /// Argument with a shell line that it runs.
     pub line: Option<String>,
-    /// Whether a file must be where an argument says so; else what is no path is let go.
+    /// Whether an argument must be a file; otherwise values that are not paths are ignored.
     pub sure: bool,
 }
 
-/// How a call tells the text that it writes.
+/// How the arguments of a call contain the text that it writes.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub enum TextUse {
-    /// It does not, or nobody knows.
+    /// Not at all, or unknown.
     #[default]
     Unknown,
-    /// It writes none: a directory is made, a file is moved.
+    /// It writes no text: it creates a directory or moves a file.
     Nothing,
-    /// This argument is the whole new text.
+    /// This argument is the complete new text.
     Whole(String),
-    /// This argument, if it is there, is part of the new text.
+    /// These arguments, if given, are parts of the new text.
     Part(Vec<String>),
     /// This argument lists replacements, each with an old and a new text.
     Edits {
-        /// The list; `None`: the call itself is the replacement.
+        /// Argument with the list; `None` if the call itself is the replacement.
         list: Option<String>,
-        /// Holds the text that goes.
+        /// Field with the text to replace.
         old: String,
-        /// Holds the text that comes.
+        /// Field with the new text.
         new: String,
     },
 }
 
-/// What a row of the table does with its files.
+/// What a tool in the table does with its files.
 enum Deed {
     Read,
     Make,
@@ -57,7 +56,7 @@ enum Deed {
     Copy,
 }
 
-/// Tools of file servers in common use: names, the arguments that name files, what becomes of those.
+/// Tools of common file servers: names, the arguments that name files, and what happens to these.
 const TABLE: &[(&[&str], &[&str], Deed)] = &[
     (
         &[
@@ -159,7 +158,7 @@ const PATHS: [&str; 29] = [
     "uri",
     "new_path",
 ];
-/// Arguments that name where something is taken from.
+/// Arguments that name a source.
 const SOURCES: [&str; 15] = [
     "source",
     "src",
@@ -177,7 +176,7 @@ const SOURCES: [&str; 15] = [
     "oldpath",
     "old",
 ];
-/// Arguments that name where something is put.
+/// Arguments that name a destination.
 const DESTINATIONS: [&str; 20] = [
     "destination",
     "dest",
@@ -200,7 +199,7 @@ const DESTINATIONS: [&str; 20] = [
     "newpath",
     "output",
 ];
-/// Arguments that hold text to be written.
+/// Arguments that contain text to write.
 const TEXTS: [&str; 12] = [
     "content",
     "contents",
@@ -216,7 +215,7 @@ const TEXTS: [&str; 12] = [
     "diff",
 ];
 
-/// Words of a tool's name that say that it changes what it names.
+/// Words of a tool's name that suggest that it changes files.
 const WRITES: [&str; 18] = [
     "write",
     "edit",
@@ -237,17 +236,17 @@ const WRITES: [&str; 18] = [
     "format",
     "download",
 ];
-/// Words that say that it takes away what it names.
+/// Words that suggest that it removes files.
 const REMOVES: [&str; 4] = ["delete", "remove", "unlink", "rm"];
-/// Words that say that it puts what it names elsewhere.
+/// Words that suggest that it moves files.
 const MOVES: [&str; 3] = ["move", "rename", "mv"];
-/// Words that say that it doubles what it names.
+/// Words that suggest that it copies files.
 const COPIES: [&str; 2] = ["copy", "cp"];
 
 impl FileUse {
-    /// Finds out what the tool that some client calls `name` does with files.
+    /// Determines what the tool that some client calls `name` does with files.
     ///
-    /// `read_only` is what its server says of it; a tool of the table does what it does.
+    /// `read_only` is what its server declares; it is ignored for a tool in the table.
     #[must_use]
     pub fn of(name: &str, input: &Value, read_only: bool) -> Self {
         let known = TABLE
@@ -290,7 +289,7 @@ impl FileUse {
         found
     }
 
-    /// Tells whether the call changes a file.
+    /// Returns whether the call changes a file.
     #[must_use]
     pub fn changes(&self) -> bool {
         !self.writes.is_empty() || !self.removes.is_empty()
@@ -333,12 +332,12 @@ fn of_row(fields: &[&str], deed: &Deed, input: &Value) -> FileUse {
     found
 }
 
-/// Tells whether the key of an object may be a path, as where it maps files to their texts.
+/// Returns whether the key of an object may be a path, as in a map from files to their texts.
 pub(crate) fn may_be_path(key: &str) -> bool {
     key.contains(['/', '.', '\\'])
 }
 
-/// Returns what an argument names: a text, a list of them or of objects that hold one, or an object's keys.
+/// Returns the names in an argument: a text, a list of texts or of objects with one, or an object's keys.
 pub(crate) fn named<'v>(input: &'v Value, field: &str) -> Vec<&'v str> {
     match input.get(field) {
         Some(Value::String(text)) => vec![text],
@@ -365,13 +364,13 @@ fn names_something(input: &Value, field: &str) -> bool {
     named(input, field).iter().any(|text| !text.is_empty())
 }
 
-/// Tells whether a name as some client writes it is that of the server's tool `tool`.
+/// Returns whether a name in some client's form is that of the server's tool `tool`.
 fn ends_with(name: &str, tool: &str) -> bool {
     name.strip_suffix(tool)
         .is_some_and(|before| before.is_empty() || before.ends_with(['_', '-', ':', '.', '/']))
 }
 
-/// Takes a name apart into words, in lower case.
+/// Splits a name into words, in lower case.
 fn words(name: &str) -> Vec<String> {
     let own = name.rsplit("__").next().unwrap_or(name);
     let mut words: Vec<String> = vec![String::new()];

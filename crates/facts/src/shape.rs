@@ -1,11 +1,11 @@
-//! How the arguments of a tool are to be read.
+//! How the arguments of a tool are parsed.
 
 use interlock_core::call::{CallKind, ControlTool};
 use interlock_shell::Dialect;
 
-/// How the arguments of a tool are to be read: which of them holds what.
+/// How the arguments of a tool are parsed: the meaning of each.
 ///
-/// Each client's table of tools gives one to every name it knows.
+/// Each client's table of tools assigns one to every known name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Shape {
     /// One of Interlock's own tools.
@@ -16,98 +16,98 @@ pub enum Shape {
     Shell {
         /// The shell.
         dialect: Dialect,
-        /// Holds the line.
+        /// Argument with the line.
         line: &'static str,
-        /// Holds the directory it runs in, where the call can say so.
+        /// Argument with the directory in which it runs, if the call can set it.
         directory: Option<&'static str>,
-        /// Holds variables for the line, where the call can set some.
+        /// Argument with variables for the line, if the call can set them.
         environment: Option<&'static str>,
     },
     /// Replaces text in a file.
     Edit {
-        /// Holds the file.
+        /// Argument with the file.
         path: &'static str,
-        /// The rest.
+        /// Fields of the replacement.
         fields: EditFields,
     },
     /// Replaces several texts in a file, one after the other.
     MultiEdit {
-        /// Holds the file.
+        /// Argument with the file.
         path: &'static str,
-        /// Holds the list of edits.
+        /// Argument with the list of edits.
         edits: &'static str,
-        /// What each edit holds.
+        /// Fields of each edit.
         fields: EditFields,
     },
-    /// Writes a file whole.
+    /// Writes an entire file.
     Write {
-        /// Holds the file.
+        /// Argument with the file.
         path: &'static str,
-        /// Holds its text.
+        /// Argument with its text.
         content: &'static str,
     },
     /// Changes a cell of a notebook.
     Notebook {
-        /// Holds the file.
+        /// Argument with the file.
         path: &'static str,
     },
     /// Applies a patch that names its files.
     Patch {
-        /// Holds the patch.
+        /// Argument with the patch.
         text: &'static str,
     },
     /// Removes a file.
     Delete {
-        /// Holds the file.
+        /// Argument with the file.
         path: &'static str,
     },
-    /// Reads what these arguments name, if they are there.
+    /// Reads what these arguments name, if given.
     Read {
-        /// Hold files, directories, or lists of them.
+        /// Arguments with files, directories, or lists of them.
         paths: &'static [&'static str],
     },
-    /// Looks through a directory and all below it.
+    /// Searches a directory recursively.
     Search {
-        /// Hold the directory; the working directory where they are not there.
+        /// Arguments with the directory; by default the working directory.
         places: &'static [&'static str],
-        /// Hold patterns of files, counted from that directory.
+        /// Arguments with patterns of files, relative to that directory.
         files: &'static [&'static str],
-        /// Whether it shows what files hold, and not their names alone.
+        /// Whether it shows the contents of files, not only their names.
         contents: bool,
     },
-    /// Manages the conversation and touches nothing else.
+    /// Only manages the conversation.
     Conversation,
-    /// Starts sub-agents, or has one go on, by another tool than the one that is named for it.
+    /// Starts or continues sub-agents, with another tool than the usual one.
     SubAgents,
-    /// Runs code that starts sub-agents and does nothing else.
+    /// Runs code that only starts sub-agents.
     Script {
-        /// Holds the code.
+        /// Argument with the code.
         text: &'static str,
     },
-    /// Writes to an agent, which may be one of another session.
+    /// Sends a message to an agent, which may belong to another session.
     Message {
-        /// Holds its address.
+        /// Argument with its address.
         to: &'static str,
     },
-    /// Has a prompt given to this session later.
+    /// Schedules a prompt for this session.
     Prompt {
-        /// Holds the prompt.
+        /// Argument with the prompt.
         text: &'static str,
     },
-    /// Starts something that nothing holds to the run, in words that say why.
+    /// Starts something that the run cannot guard, with the reason.
     Unheld(&'static str),
     /// Anything else.
     Other,
 }
 
-/// What the arguments of one replacement are called.
+/// Names of the fields of one replacement.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct EditFields {
-    /// Holds the text that goes.
+    /// Field with the text to replace.
     pub old: &'static str,
-    /// Holds the text that comes.
+    /// Field with the new text.
     pub new: &'static str,
-    /// Tells whether every place is meant.
+    /// Field that says whether to replace every occurrence.
     pub all: &'static str,
 }
 
@@ -133,7 +133,7 @@ impl EditFields {
 }
 
 impl Shape {
-    /// Returns the kind the engine tells calls apart by.
+    /// Returns the kind by which the engine distinguishes calls.
     #[must_use]
     pub const fn kind(self) -> CallKind {
         match self {

@@ -24,19 +24,19 @@ use crate::{
     touched::{Touched, TouchedPath, program},
 };
 
-/// What a line would do, with what the disk says to it.
+/// What a line would do, according to the disk.
 pub(crate) struct LineRead {
     pub(crate) shell: ShellFacts,
     pub(crate) reads: Vec<String>,
     pub(crate) writes: Vec<FileWrite>,
     pub(crate) outside_directories: Vec<String>,
     pub(crate) strayed: Vec<usize>,
-    /// Where each command runs, relative to the project root; `None`: outside, or not known.
+    /// Directory of each command relative to the project root; `None` if outside or unknown.
     pub(crate) directories: Vec<Option<String>>,
     pub(crate) touched: Vec<Touched>,
 }
 
-/// Reads a line and asks the disk where its paths lead.
+/// Parses a line and asks the disk where its paths lead.
 pub(crate) fn read(
     line: &str,
     dialect: Dialect,
@@ -124,18 +124,18 @@ impl Reader<'_> {
             self.push(used, &file, lines, false);
             self.touch(file, Deed::Write, &used.by);
         }
-        // Version control takes a directory for all that is in it.
+        // For git, a directory means everything in it.
         let is_git = used.by.starts_with("git ") && !path.contains("/.git");
         if used.recursive || is_git {
             self.spread(used, path, Deed::Write);
         }
         if is_git && counted::restores(&used.by) && self.is_directory(path) {
-            // What another commit has below it is not known.
+            // What another commit has below it is unknown.
             self.of_unknown_number(used, path);
         }
     }
 
-    /// Adds the files that lie below a directory meant as a whole.
+    /// Adds the files below a directory that is meant as a whole.
     fn spread(&mut self, used: &PathUse, directory: &str, deed: Deed) {
         let is_inside = is_within(directory, &self.context.project_root)
             && directory != self.context.project_root;
@@ -147,7 +147,7 @@ impl Reader<'_> {
         }
     }
 
-    /// Adds the files that match a pattern now; tells whether it could be followed.
+    /// Adds the present matches of a pattern; returns whether it could be followed.
     fn matching(&mut self, used: &PathUse, below: &str, deed: Deed) -> bool {
         let Some(pattern) = &used.pattern else {
             return false;
@@ -156,7 +156,7 @@ impl Reader<'_> {
             return false;
         };
         if paths.is_empty() {
-            // A pattern that matches nothing is a name.
+            // A pattern without matches is a name.
             let start = pattern.split(['*', '?', '[']).next().unwrap_or_default();
             let base = below.strip_suffix(start).unwrap_or(below);
             paths.push(plain(&format!("{base}{pattern}")));
@@ -170,7 +170,7 @@ impl Reader<'_> {
         !used.recursive
     }
 
-    /// Adds a file that the disk shows behind what the line names.
+    /// Adds a file that the disk shows for a word of the line.
     fn push_at(&mut self, used: &PathUse, path: &str, deed: Deed) {
         let found = match deed {
             Deed::Remove => place::find_name(path, self.context, self.disk).ok(),
@@ -189,7 +189,7 @@ impl Reader<'_> {
             self.partly_known(used, Deed::Remove);
             return;
         };
-        // The link itself goes; what it leads to is looked at for protected things only.
+        // The link itself is removed; its target is only checked for protection.
         match place::find_name(path, self.context, self.disk) {
             Ok(file) => {
                 self.push(used, &file, None, true);
@@ -243,7 +243,7 @@ impl Reader<'_> {
         });
     }
 
-    /// Records a path that is known, and where it leads is not.
+    /// Records a known path whose location is unknown.
     fn not_found(&mut self, used: &PathUse, path: &str, deed: Deed) {
         self.writes.push(FileWrite {
             path: None,
@@ -279,7 +279,7 @@ impl Reader<'_> {
             });
             return;
         }
-        // Only what is wholly in one place says where it lies: names that match a pattern do.
+        // Only a path that is entirely in one area has a known area: matches of a pattern do.
         let is_bounded = used.pattern.is_some();
         let place = below
             .and_then(|below| below.rsplit_once('/'))
@@ -288,7 +288,7 @@ impl Reader<'_> {
             })
             .map_or(PathArea::Unknown, |directory| match directory.place {
                 PathArea::Outside => PathArea::Outside,
-                // Home, where the project does not lie in it.
+                // Home, unless the project is in it.
                 PathArea::Whole
                     if !is_within(&self.context.project_root, &directory.real)
                         && !is_within(&directory.real, &self.context.project_root) =>
@@ -297,7 +297,7 @@ impl Reader<'_> {
                 }
                 PathArea::Scratch => PathArea::Scratch,
                 PathArea::Project if !used.recursive || is_bounded => PathArea::Project,
-                // What is put somewhere below the project leaves it what it is.
+                // Files added below the project do not replace it.
                 PathArea::Whole
                     if is_bounded
                         && deed == Deed::Write
@@ -307,7 +307,7 @@ impl Reader<'_> {
                 }
                 PathArea::Project | PathArea::Whole | PathArea::Unknown => PathArea::Unknown,
             });
-        // The beginning that is known stands for what follows it.
+        // The known beginning represents what follows.
         let relative = below
             .filter(|_| place == PathArea::Project)
             .and_then(|below| counted::beginning(below, self.context));
@@ -336,11 +336,11 @@ impl Reader<'_> {
             .is_some_and(|seen| seen.kind == Kind::Directory)
     }
 
-    /// Records that how many files are written below a path is not known.
+    /// Records that an unknown number of files is written below a path.
     fn of_unknown_number(&mut self, used: &PathUse, path: &str) {
         let place = self.find(path).map_or(PathArea::Unknown, |file| file.place);
         let place = match place {
-            // What is put into the project leaves it what it is.
+            // Files added to the project do not replace it.
             PathArea::Whole => PathArea::Project,
             place => place,
         };

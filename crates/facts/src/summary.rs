@@ -5,12 +5,12 @@ use serde_json::Value;
 
 use crate::{canonical::canonical, shape::Shape};
 
-/// Characters of the longest summary.
+/// Maximum length of a summary in characters.
 const CHARS_MAX: usize = 200;
-/// Bytes of arguments looked at for it.
+/// Maximum number of bytes of arguments that are read for it.
 const BYTES_MAX: usize = 4_096;
 
-/// Writes what matters of the arguments in one line.
+/// Formats the essential arguments in one line.
 pub(crate) fn summary(shape: Shape, input: &Value) -> String {
     let field = match shape {
         Shape::Shell { line, .. } => Some(line),
@@ -72,7 +72,7 @@ pub fn one_line(text: &str, max: usize) -> String {
         .collect()
 }
 
-/// Shows a character that a terminal or a reader would not take as it is.
+/// Escapes a character that a terminal or a parser would treat specially.
 fn shown(c: char) -> String {
     match c {
         '\n' => "\\n".to_owned(),

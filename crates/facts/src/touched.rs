@@ -7,15 +7,15 @@ use crate::place::Located;
 /// What is done to a path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Deed {
-    /// It is read.
+    /// The path is read.
     Read,
-    /// It is written or created.
+    /// The path is written or created.
     Write,
-    /// It is removed, renamed or moved away.
+    /// The path is removed, renamed or moved away.
     Remove,
 }
 
-/// A path a line touches, as far as it is known.
+/// A path that a line touches, as far as known.
 pub(crate) struct Touched {
     pub(crate) deed: Deed,
     pub(crate) path: TouchedPath,
@@ -24,7 +24,7 @@ pub(crate) struct Touched {
 
 /// How much of a touched path is known.
 pub(crate) enum TouchedPath {
-    /// All of it.
+    /// The complete path.
     Found(Located),
     /// Only its beginning.
     Below(String),

@@ -1,8 +1,7 @@
-//! Protected things compared with how they were when a run began.
+//! Compares protected files with their state when a run began.
 //!
-//! Stamps of the system come first and cost a call each; what a file holds is
-//! read only where its stamp differs. A stamp as young as the comparison
-//! itself proves nothing: a file may change twice within one tick of the clock.
+//! File timestamps come first, since they are checked at every call; the contents of a file are read only if its stamp differs. A
+//! stamp as recent as the comparison itself proves nothing: a file may change twice within one tick of the clock.
 
 mod digest;
 mod quiet;
@@ -25,49 +24,49 @@ use quiet::Listened;
 pub use quiet::Quiet;
 pub use settings::SETTINGS_KEYS;
 
-/// Files and directories looked at of one thing; one that has more is not looked at to its end.
+/// Maximum number of files and directories examined of one protected path; beyond it the rest is skipped.
 const ENTRIES_MAX: usize = 500;
-/// How deep a directory is looked into.
+/// Maximum depth to which a directory is examined.
 const DEPTH_MAX: usize = 6;
-/// Nanoseconds within which a stamp is too young to be trusted.
+/// Age in nanoseconds below which a stamp is too recent to be trusted.
 const YOUNG_NS: i64 = 100_000_000;
-/// The same where times are kept in whole milliseconds or more: FAT counts in steps of two seconds.
+/// The same where times have a resolution of milliseconds or worse: FAT has steps of two seconds.
 const YOUNG_COARSE_NS: i64 = 2_100_000_000;
 
-/// How the protected things of a run were when it began.
+/// State of a run's protected files when it began.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Baseline {
-    /// Files that hold something that is compared.
+    /// Files with contents that are compared.
     files: BTreeMap<String, FileBefore>,
-    /// Directories, also those that something could appear in.
+    /// Directories, including those in which something could appear.
     directories: BTreeMap<String, Trusted>,
 }
 
-/// A file as it was.
+/// Earlier state of a file.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct FileBefore {
-    /// Digest of what is compared; `None`: it holds nothing of that.
+    /// Digest of what is compared; `None` if the file contains nothing of that.
     digest: Option<String>,
-    /// When it was last seen to hold that.
+    /// Stamp when it was last seen with these contents.
     seen: Trusted,
 }
 
-/// A stamp that proves something, or none.
+/// A stamp that can be trusted, if there is one.
 type Trusted = Option<Stamp>;
 
-/// What a comparison found.
+/// Result of a comparison.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Comparison {
-    /// What is not as it was, in the order of the paths.
+    /// What has changed, sorted by path.
     pub changes: Vec<ProtectedChange>,
-    /// The same baseline with newer stamps, where keeping it spares reading next time.
+    /// The same baseline with newer stamps, if storing it saves reading next time.
     pub renewed: Option<Baseline>,
 }
 
 impl Baseline {
-    /// Looks at everything protected as it is now.
+    /// Records the present state of everything protected.
     #[must_use]
     pub fn take(context: &CallContext, disk: &dyn Disk, at_ms: u64) -> Self {
         let empty = Self::default();
@@ -76,7 +75,7 @@ impl Baseline {
         look.now()
     }
 
-    /// Compares everything protected with this; what a person has `accepted` counts as unchanged.
+    /// Compares everything protected with this baseline; what a person has `accepted` counts as unchanged.
     #[must_use]
     pub fn compare(
         &self,
@@ -96,9 +95,9 @@ impl Baseline {
         }
     }
 
-    /// Compares the same for whoever will do so again: also returns what shows next time that nothing changed.
+    /// Compares for a caller that will do so again: also returns what shows next time that nothing changed.
     ///
-    /// `None` where something did, or where stamps alone do not show it.
+    /// Returns `None` if something changed, or if stamps alone do not show it.
     #[must_use]
     pub fn compare_again(
         &self,
@@ -117,30 +116,30 @@ impl Baseline {
     }
 }
 
-/// A file as it is now.
+/// Present state of a file.
 struct FileNow {
     digest: Option<String>,
     seen: Trusted,
 }
 
-/// One look at everything protected.
+/// One pass over everything protected.
 struct Look<'a> {
     before: &'a Baseline,
-    /// Every path that it knows.
+    /// Every path in the baseline.
     known: HashSet<&'a str>,
     disk: &'a dyn Disk,
     /// Stamps that are not older prove nothing.
     young_ns: i64,
     files: BTreeMap<String, FileNow>,
     directories: BTreeMap<String, Trusted>,
-    /// By path, whether no name came or went in the nearest directory at it or above it.
+    /// By path, whether no name was added or removed in its nearest existing directory.
     settled: HashMap<String, bool>,
-    /// Whether anything had to be read or listed that need not be next time.
+    /// Whether anything was read or listed that need not be next time.
     read_again: bool,
     left: usize,
 }
 
-/// Returns the nanoseconds since 1970 from which on a stamp is too young to be trusted.
+/// Returns the time in nanoseconds since 1970 from which on a stamp is too recent.
 fn young_ns(at_ms: u64) -> i64 {
     i64::try_from(at_ms)
         .unwrap_or(i64::MAX)
@@ -148,7 +147,7 @@ fn young_ns(at_ms: u64) -> i64 {
         .saturating_sub(YOUNG_NS)
 }
 
-/// Tells whether a stamp is old enough to show every later change.
+/// Returns whether a stamp is old enough to show every later change.
 fn is_older(stamp: &Stamp, young_ns: i64) -> bool {
     let [_, changed] = stamp.times;
     let coarse = changed % 1_000_000 == 0;
@@ -160,7 +159,7 @@ fn is_older(stamp: &Stamp, young_ns: i64) -> bool {
     changed.saturating_add(more) < young_ns
 }
 
-/// Names the directory of `path`; `None` for the root itself.
+/// Returns the parent of `path`; `None` for the root itself.
 fn above(path: &str) -> Option<&str> {
     let (above, name) = path.rsplit_once('/')?;
     match (above, name) {
@@ -170,7 +169,7 @@ fn above(path: &str) -> Option<&str> {
     }
 }
 
-/// Directories that a client fills by itself, at its first start and after each update.
+/// Directories that a client itself fills, at its first start and after each update.
 const UNPACKED: [&str; 1] = ["/skills/.system"];
 
 impl<'a> Look<'a> {
@@ -206,7 +205,7 @@ impl<'a> Look<'a> {
     }
 
     fn at(&mut self, path: &str, compared: Compared, depth: usize) {
-        // Examples that come with every repository; version control does not run them by this name.
+        // Samples that come with every repository; git does not run them under this name.
         let example = path.ends_with(".sample") && path.contains("/.git/");
         let unpacked = UNPACKED.iter().any(|end| path.ends_with(end));
         if self.left == 0 || depth == 0 || example || unpacked || self.still_absent(path) {
@@ -235,13 +234,13 @@ impl<'a> Look<'a> {
         }
         self.read_again = true;
         let digest = digest::of(path, by, &stamp, self.disk);
-        // What was written while it was read is looked at again next time.
+        // A file that was written while it was read is examined again next time.
         let same = self.disk.stamp(path).as_ref() == Some(&stamp);
         let seen = same.then_some(stamp).and_then(|stamp| self.trusted(stamp));
         FileNow { digest, seen }
     }
 
-    /// Tells whether nothing was at `path`, and nothing has come into its directory since.
+    /// Returns whether nothing was at `path`, and nothing was added to its directory since.
     fn still_absent(&mut self, path: &str) -> bool {
         if self.known.contains(path) {
             return false;
@@ -249,7 +248,7 @@ impl<'a> Look<'a> {
         above(path).is_some_and(|above| self.settled(above))
     }
 
-    /// Tells whether no name came or went in the directory at `path`, or in the nearest one above it.
+    /// Returns whether no name was added or removed in the directory at `path`, or in its nearest existing ancestor.
     fn settled(&mut self, path: &str) -> bool {
         if let Some(known) = self.settled.get(path) {
             return *known;
@@ -262,7 +261,7 @@ impl<'a> Look<'a> {
         settled
     }
 
-    /// Tells whether no name came or went in a directory; `None`: there is none.
+    /// Returns whether no name was added or removed in a directory; `None` if there is none.
     fn directory(&mut self, path: &str) -> Option<bool> {
         if !self.directories.contains_key(path) {
             let stamp = self.disk.stamp(path);
@@ -277,7 +276,7 @@ impl<'a> Look<'a> {
         Some(same)
     }
 
-    /// Lists a protected directory; from memory where no name came or went.
+    /// Lists a protected directory; from memory if no name was added or removed.
     fn names(&mut self, path: &str, stamp: &Stamp) -> Vec<String> {
         let trusted = self.trusted(stamp.clone());
         self.directories.insert(path.to_owned(), trusted.clone());
@@ -364,10 +363,9 @@ impl<'a> Look<'a> {
         }
     }
 
-    /// Returns the baseline with the stamps of what is as it was.
+    /// Returns the baseline with the stamps of unchanged files.
     ///
-    /// What holds something else keeps its old stamp and is read each time; a
-    /// file that came and goes unmentioned is as good as absent.
+    /// A changed file keeps its old stamp and is read each time; a file that appeared and was removed unnoticed counts as absent.
     fn renewed(&self, baseline: &Baseline) -> Baseline {
         let mut renewed = baseline.clone();
         for (path, now) in &self.files {
@@ -384,7 +382,7 @@ impl<'a> Look<'a> {
                 None => {}
             }
         }
-        // A directory with something new in it is listed again each time.
+        // A directory with a new entry is listed again each time.
         let unknown = |directory: &str| {
             let new = self
                 .files

@@ -214,7 +214,7 @@ fn what_changes_a_directory_as_a_whole_changes_the_files_in_it() {
             facts.writes
         );
     }
-    // The directory alone is no file in it.
+    // The directory alone is not a file in it.
     let facts = in_line(&room, "chmod 700 src");
     assert_eq!(relative(&facts), [Some("src")]);
 }

@@ -1,4 +1,4 @@
-//! The files that a workflow was read from, so that it can be read again from them alone.
+//! The files that a workflow was read from, so that it can be loaded again from them alone.
 
 use std::cell::RefCell;
 
@@ -9,21 +9,21 @@ use crate::source::{Source, Workflows};
 /// Every file that a workflow was read from, the workflow's own first.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Bundle {
-    /// The files, each once.
+    /// The files, without duplicates.
     pub files: Vec<Source>,
-    /// What they call each other.
+    /// Links between the files.
     pub links: Vec<Link>,
 }
 
-/// A name by which one file of a bundle means another.
+/// A name with which one file of a bundle refers to another.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Link {
-    /// The name of the file that says it; `None`: it means the same everywhere.
+    /// Name of the referring file; `None` if the name has the same meaning everywhere.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub from: Option<String>,
-    /// What it says.
+    /// The name or path.
     pub wanted: String,
-    /// Which of the files it means.
+    /// Index of the file that it refers to.
     pub file: usize,
 }
 
@@ -66,12 +66,12 @@ impl Workflows for Bundle {
     }
 }
 
-/// Names what the configuration has for an id; no workflow is called so.
+/// Returns the link name of an entry of the configuration; no workflow can have it.
 fn in_table(table: &str, id: &str) -> String {
     format!("[{table}.{id}]")
 }
 
-/// Finds workflows and keeps those that were found.
+/// Finds workflows and records those that were found.
 pub(crate) struct Recorder<'w> {
     others: &'w dyn Workflows,
     bundle: RefCell<Bundle>,
@@ -90,7 +90,7 @@ impl<'w> Recorder<'w> {
         }
     }
 
-    /// Returns what was found.
+    /// Returns what was recorded.
     pub(crate) fn into_bundle(self) -> Bundle {
         self.bundle.into_inner()
     }

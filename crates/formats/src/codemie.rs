@@ -1,7 +1,7 @@
-//! The CodeMie format: assistants, tools and nodes, state after state.
+//! The CodeMie format: a sequence of states with assistants, tools and nodes.
 //!
-//! A file is read into small types of its own and checked as a whole. Scalars
-//! are kept as written; the type is that of the key they stand at.
+//! A file is parsed into small types of its own and checked as a whole. Scalars are kept as written; their types are those of
+//! their keys.
 
 mod check;
 mod configured;
@@ -36,25 +36,25 @@ use notes::Notes;
 pub(crate) use schema::schema;
 pub use shape::{answer_findings, answer_schema};
 
-/// The code of a name in a template that no state sets.
+/// Code of a name in a template that no state sets.
 pub const UNSET_VARIABLE: &str = "unset_variable";
 
-/// What was read.
+/// Result of reading a file.
 #[derive(Debug)]
 pub(crate) struct Reading {
-    /// Not sealed yet; none where there are errors.
+    /// Not sealed yet; `None` if there are errors.
     pub(crate) machine: Option<Machine>,
-    /// What the workflow is called.
+    /// Id of the workflow.
     pub(crate) id: String,
     pub(crate) spans: Spans,
 }
 
-/// What the checks of every machine may say of one of this format: the rest is said here in its own words.
+/// Findings of the general checks that apply to this format; the format's own checks cover the rest.
 const ASKED: &[FindingCode] = &[FindingCode::InvalidPattern, FindingCode::UselessCommand];
 
-/// Reads a file, and says everything that is wrong with it.
+/// Reads a file, and reports everything that is wrong with it.
 ///
-/// `strict` is whether the caller asks for strictness; the file may ask for it as well.
+/// `strict` is set if the caller requests strictness; the file may also request it.
 pub(crate) fn read(
     tree: &Node,
     files: &Files,
@@ -96,7 +96,7 @@ pub(crate) fn read(
     reading
 }
 
-/// Returns what a file is called without its folder and its extension.
+/// Returns a file's name without its folder and its extension.
 fn name_of(file: &str) -> String {
     let name = file.rsplit(['/', '\\']).next().unwrap_or(file);
     let stem = name.rsplit_once('.').map_or(name, |(stem, _)| stem);

@@ -5,10 +5,10 @@ use interlock_shell::split_entry;
 
 use crate::{diagnostic::Report, source::Span};
 
-/// Reads an entry; reports one that is none, and warns of one that lists no command.
+/// Parses an entry; reports an invalid one, and warns of one that matches no command.
 ///
-/// Other products write patterns: `node --test*` is read as the words before the star with
-/// anything behind them. A star that stands first or alone, or ends the beginning of a name, lists nothing.
+/// Other products write patterns: `node --test*` is read as the words before the star followed by anything. A star at the
+/// beginning or alone, or after the beginning of a name, matches nothing.
 pub(crate) fn entry(
     text: &str,
     shown: &str,
@@ -24,7 +24,7 @@ pub(crate) fn entry(
     let is_pattern =
         text.contains('*') && !text.contains(['$', '`', '|', '&', ';', '<', '>', '\\', '\'', '"']);
     let before = text.trim_end().strip_suffix('*');
-    // `./scripts/*` and `npm run test:*` mean names that begin so, and no word says which.
+    // `./scripts/*` and `npm run test:*` mean prefixes of names, which words cannot express.
     let ends_a_word = |before: &&str| before.ends_with(|c: char| c.is_alphanumeric() || c == ' ');
     let before = before.filter(|_| is_pattern).filter(ends_a_word);
     if let Some(words) = before.map(str::trim_end).and_then(split_entry) {
@@ -49,7 +49,7 @@ pub(crate) fn entry(
     None
 }
 
-/// Splits the beginning of a command into words, all of which must be literal; reports what is none.
+/// Splits the beginning of a command into words, all of which must be literal; reports the others.
 pub(crate) fn words(text: &str, span: Span, report: &mut Report) -> Option<Vec<String>> {
     let words = split_entry(text);
     if words.is_none() {

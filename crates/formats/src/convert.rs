@@ -1,4 +1,4 @@
-//! A workflow of any format as one of the native format, where it can be said there.
+//! Converts a workflow of any format to the native format, as far as possible.
 
 use serde_json::{Map, Value};
 
@@ -11,7 +11,7 @@ use crate::{
     yaml_text,
 };
 
-/// How a workflow is written.
+/// Syntax of a workflow file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Syntax {
     /// JSON, indented.
@@ -23,7 +23,7 @@ pub enum Syntax {
 /// A workflow in the native format.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Converted {
-    /// The file's value: a definition, or one with what stood around it.
+    /// Value of the file: a definition, or one with its wrapper.
     pub value: Value,
 }
 
@@ -38,15 +38,13 @@ impl Converted {
     }
 }
 
-/// Says a workflow in the native format.
+/// Converts a workflow to the native format.
 ///
-/// A machine made of the answer is the one made of `source`. One of the native
-/// format keeps what stands around it, its fields have the one spelling each
-/// that the format has, and its comments are gone.
+/// The result loads as the same machine as `source`. A native file keeps its wrapper, its fields get their canonical spelling,
+/// and its comments are lost.
 ///
 /// # Errors
-/// Everything wrong with the file; or, of one that is in order, everything in
-/// it that the native format cannot say.
+/// Everything that is wrong with the file; or, for a valid file, everything in it that the native format cannot express.
 pub fn convert(source: &Source, others: &dyn Workflows) -> Result<Converted, Vec<Diagnostic>> {
     let opened = Opened::new(source);
     for name in opened.all() {
@@ -66,7 +64,7 @@ pub fn convert(source: &Source, others: &dyn Workflows) -> Result<Converted, Vec
             .error(
                 stages.key_span,
                 "not_native",
-                "a pipeline cannot be said: a native workflow has no settings, inputs and branches of stages",
+                "a pipeline cannot be converted: a native workflow has no settings, inputs and branches of stages",
             )
             .help("keep the file as it is; a native state with `type: stage` has the same keys in snake_case");
         return Err(report.into_diagnostics(&opened.files));
@@ -80,7 +78,7 @@ pub fn convert(source: &Source, others: &dyn Workflows) -> Result<Converted, Vec
             .error(
                 states,
                 "not_native",
-                "a CodeMie file cannot be said: a native workflow has no assistants, conversation and lines of states",
+                "a CodeMie file cannot be converted: a native workflow has no assistants, conversation and lines of states",
             )
             .help("keep the file as it is: `interlock run` takes it");
         return Err(report.into_diagnostics(&opened.files));
@@ -90,7 +88,7 @@ pub fn convert(source: &Source, others: &dyn Workflows) -> Result<Converted, Vec
     Ok(Converted { value })
 }
 
-/// Gives every field of a file its one spelling.
+/// Gives every field of a file its canonical spelling.
 fn spell_file(value: &mut Value) {
     spell(value);
     if let Some(definition) = value.get_mut("definition") {
@@ -101,7 +99,7 @@ fn spell_file(value: &mut Value) {
     }
 }
 
-/// Gives every field of a workflow its one spelling.
+/// Gives every field of a workflow its canonical spelling.
 fn spell(workflow: &mut Value) {
     if let Some(Value::Object(states)) = workflow.get_mut("states") {
         for state in states.values_mut() {
@@ -130,7 +128,7 @@ fn spell_state(state: &mut Value) {
     *fields = spelled;
 }
 
-/// What of a FlowState file beside its states has no counterpart.
+/// Parts of a FlowState file besides its states that have no counterpart.
 const TOP: [(&str, &str); 5] = [
     ("extends", "a native workflow takes over no other's states"),
     ("tools", "a native workflow defines no tools"),
@@ -153,7 +151,7 @@ fn steps(tree: &Node, report: &mut Report) {
                 .error(
                     entry.key_span,
                     "not_native",
-                    format!("`{key}` cannot be said: {why}"),
+                    format!("`{key}` cannot be converted: {why}"),
                 )
                 .help(REMEDY);
         }
@@ -181,7 +179,7 @@ fn action(what: &str, node: &Node, report: &mut Report) {
             .error(
                 node.span,
                 "not_native",
-                format!("{what} cannot be said: {}", why(name)),
+                format!("{what} cannot be converted: {}", why(name)),
             )
             .help(REMEDY);
     }
@@ -199,7 +197,7 @@ fn action(what: &str, node: &Node, report: &mut Report) {
     }
 }
 
-/// Says why what a tool does has no counterpart.
+/// Returns why a tool has no counterpart.
 fn why(tool: &str) -> String {
     match tool {
         "ask-user" => {

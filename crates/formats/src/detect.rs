@@ -1,4 +1,4 @@
-//! Which format a file is written in.
+//! Detects the format of a file.
 
 use crate::{
     diagnostic::Report,
@@ -8,30 +8,33 @@ use crate::{
     table::Fields,
 };
 
-/// What a file holds.
+/// Contents of a file.
 #[derive(Debug)]
 pub(crate) enum Found<'n> {
     /// A workflow in the native format.
     Definition(&'n Node),
-    /// One, with the MCP servers it goes with.
+    /// A native workflow with its MCP servers.
     Wrapper(Fields<'n>),
-    /// Several by name.
+    /// Several workflows by name.
     Gateway(Fields<'n>),
     /// A pipeline.
     Pipeline(&'n Node),
 }
 
-/// A field or two that only one format has.
+/// Fields that only one format has.
 struct Mark {
     format: &'static str,
     field: &'static str,
     span: Span,
 }
 
-/// Tells what the file holds, or reports why that is not known.
+/// Detects the contents of a file, or reports why they are unknown.
 pub(crate) fn detect<'n>(tree: &'n Node, report: &mut Report) -> Option<Found<'n>> {
     if !matches!(tree.kind, Kind::Map(_)) {
-        let message = format!("a workflow file holds an object, not {}", tree.describe());
+        let message = format!(
+            "a workflow file contains an object, not {}",
+            tree.describe()
+        );
         report
             .error(tree.span, "wrong_type", message)
             .help("begin with `id`, `initial` and `states`");
@@ -79,18 +82,18 @@ pub(crate) fn detect<'n>(tree: &'n Node, report: &mut Report) -> Option<Found<'n
     }
 }
 
-/// Tells whether a file is FlowState's.
+/// Returns whether a file is in the FlowState format.
 pub(crate) fn is_flowstate(tree: &Node) -> bool {
     let has = |field: &str| tree.get(field).is_some();
     has("start-at") || (has("extends") && !has("initial") && !has("stages"))
 }
 
-/// Tells whether a file is CodeMie's.
+/// Returns whether a file is in the CodeMie format.
 pub(crate) fn is_codemie(tree: &Node) -> bool {
     !has_two_marks(tree) && marks(tree).iter().any(|mark| mark.format == "CodeMie")
 }
 
-/// Tells whether a file lists assistants, as CodeMie's do, whatever its `states` are.
+/// Returns whether a file lists assistants like a CodeMie file, whatever its `states` are.
 fn lists_assistants(tree: &Node) -> bool {
     let is_list = tree
         .get("assistants")
@@ -101,21 +104,21 @@ fn lists_assistants(tree: &Node) -> bool {
     is_list && !is_native
 }
 
-/// Tells whether a file whose states are a list has what only the native format has beside them.
+/// Returns whether a file with a list of states has other keys that only the native format has.
 fn is_native_by_the_rest(tree: &Node) -> bool {
     let has = |field: &str| tree.get(field).is_some();
     let is_codemie = ["execution_config", "assistants", "custom_nodes", "tools"];
     has("id") && has("initial") && !is_codemie.into_iter().any(has)
 }
 
-/// Tells whether a file has marks of more than one format.
+/// Returns whether a file has marks of more than one format.
 pub(crate) fn has_two_marks(tree: &Node) -> bool {
     let marks = marks(tree);
     let first = marks.first().map(|mark| mark.format);
     marks.iter().any(|mark| Some(mark.format) != first)
 }
 
-/// Tells whether a file that FlowState names is clearly of another format.
+/// Returns whether a file that FlowState refers to is clearly in another format.
 pub(crate) fn is_other_format(tree: &Node) -> bool {
     let has = |field: &str| tree.get(field).is_some();
     let is_list = tree
@@ -155,12 +158,12 @@ fn marks(tree: &Node) -> Vec<Mark> {
     tree.entries().iter().filter_map(mark).collect()
 }
 
-/// Tells whether a file has a mark of any format.
+/// Returns whether a file has a mark of any format.
 pub(crate) fn has_marks(tree: &Node) -> bool {
     !marks(tree).is_empty() || looks_native(tree)
 }
 
-/// Tells whether a file without any mark looks like a native one.
+/// Returns whether a file without any mark looks like a native one.
 fn looks_native(tree: &Node) -> bool {
     tree.get("initial").is_some()
 }

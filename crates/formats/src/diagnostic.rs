@@ -1,4 +1,4 @@
-//! What is said about a workflow file, each with its place.
+//! Errors, warnings and notes about a workflow file, each with its position.
 
 use std::ops::Range;
 
@@ -7,18 +7,18 @@ use serde::Serialize;
 
 use crate::source::{Files, Source, Span};
 
-/// A mistake, a doubt or a note, and where in which file it is.
+/// An error, a warning or a note, with its position.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Diagnostic {
-    /// How much it weighs.
+    /// Severity.
     pub severity: Severity,
-    /// The stable word for it.
+    /// Stable code.
     pub code: &'static str,
-    /// What is wrong, in the user's words.
+    /// What is wrong, with the user's words.
     pub message: String,
     /// What to do about it.
     pub help: Option<String>,
-    /// Where in the workflow it is, as a JSON Pointer; `None`: in no value of it, or not asked for.
+    /// Location in the workflow as a JSON Pointer; `None` if it is in no value of it, or was not computed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub path: Option<String>,
     /// The name of the file.
@@ -27,11 +27,11 @@ pub struct Diagnostic {
     pub line: usize,
     /// The column, counted from 1 in characters.
     pub column: usize,
-    /// The bytes of the file that are meant.
+    /// Byte range in the file.
     pub span: Range<usize>,
-    /// The line itself, or the part of a very long one around the place.
+    /// The line itself, or the part of a very long one around the position.
     pub excerpt: String,
-    /// The bytes of the excerpt that are meant.
+    /// Byte range in the excerpt.
     #[serde(skip)]
     pub(crate) marked: Range<usize>,
     /// Whether the excerpt is only a part of its line.
@@ -40,7 +40,7 @@ pub struct Diagnostic {
 }
 
 impl Diagnostic {
-    /// Makes an error about a part of a text, for those who look for more than a format does.
+    /// Creates an error about a part of a text, for additional checks.
     #[must_use]
     pub fn error(source: &Source, span: Range<usize>, code: &'static str, message: String) -> Self {
         let mut files = Files::default();
@@ -56,16 +56,16 @@ impl Diagnostic {
     }
 }
 
-/// Bytes of a line shown before and after the place that is meant.
+/// Maximum number of bytes of a line shown before and after the position.
 const EXCERPT_MAX: usize = 400;
 
-/// Collects what is found while a workflow is read.
+/// Collects problems while a workflow is read.
 #[derive(Debug, Default, Clone)]
 pub(crate) struct Report {
     problems: Vec<Problem>,
 }
 
-/// One thing found, not yet tied to a line.
+/// A problem that is not assigned to a line yet.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Problem {
     pub(crate) severity: Severity,
@@ -128,19 +128,19 @@ impl Report {
         &mut self.problems[index]
     }
 
-    /// Returns how many things were found so far.
+    /// Returns the number of problems so far.
     pub(crate) const fn count(&self) -> usize {
         self.problems.len()
     }
 
-    /// Tells whether anything stops the workflow.
+    /// Returns whether there are errors.
     pub(crate) fn has_errors(&self) -> bool {
         self.problems
             .iter()
             .any(|problem| problem.severity == Severity::Error)
     }
 
-    /// Ties everything to its line, sorted by place, each thing once.
+    /// Assigns problems to lines, sorted by position, without duplicates.
     pub(crate) fn into_diagnostics(mut self, files: &Files) -> Vec<Diagnostic> {
         self.problems.sort_by(|a, b| a.rank().cmp(&b.rank()));
         self.problems.dedup();
@@ -152,13 +152,13 @@ impl Report {
 }
 
 impl Problem {
-    /// Orders by place, then by weight; equal things stand beside each other.
+    /// Sort key: position, then severity; equal problems become adjacent.
     fn rank(&self) -> (usize, usize, Severity, usize, &str, &str) {
         let Span { file, start, end } = self.span;
         (file, start, self.severity, end, self.code, &self.message)
     }
 
-    /// Says what to do about it.
+    /// Adds advice.
     pub(crate) fn help(&mut self, help: impl Into<String>) {
         self.help = Some(help.into());
     }
@@ -187,7 +187,7 @@ impl Problem {
     }
 }
 
-/// Cuts a very long line to what lies around `marked`.
+/// Cuts a very long line to what is around `marked`.
 fn cut(line: &str, marked: Range<usize>) -> (String, Range<usize>) {
     let begin = floor(line, marked.start.saturating_sub(EXCERPT_MAX));
     let stop = floor(line, marked.start.saturating_add(EXCERPT_MAX));
@@ -196,7 +196,7 @@ fn cut(line: &str, marked: Range<usize>) -> (String, Range<usize>) {
     (text, marked.start - begin..end - begin)
 }
 
-/// Returns the last place not after `at` where a character begins.
+/// Returns the last character boundary not after `at`.
 fn floor(text: &str, at: usize) -> usize {
     (0..=at.min(text.len()))
         .rev()

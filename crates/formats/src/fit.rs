@@ -1,4 +1,4 @@
-//! Arguments of custom tools, fitted to the JSON Schema the tool has.
+//! Converts arguments of custom tools to the types of their JSON Schema.
 
 use interlock_core::machine::Object;
 use serde_json::{Map, Value};
@@ -7,27 +7,26 @@ mod circle;
 
 use crate::parse;
 
-/// References to other parts of a schema that are followed.
+/// Maximum number of references that are followed.
 const DEPTH_MAX: usize = 64;
-/// Choices within choices that are tried; each level multiplies what there is to try.
+/// Maximum nesting of alternatives that are tried; each level multiplies the work.
 const CHOICES_MAX: usize = 3;
 
-/// Why arguments do not fit, and where in them.
+/// Why arguments do not match a schema, and where.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SchemaError {
-    /// A JSON Pointer; empty: the arguments as a whole.
+    /// JSON Pointer; empty for the arguments as a whole.
     pub path: String,
-    /// What is wrong there.
+    /// What is wrong.
     pub message: String,
 }
 
-/// Gives `arguments` the types of `schema`, fills its defaults in and checks the result.
+/// Converts `arguments` to the types of `schema`, adds its defaults and checks the result.
 ///
-/// Texts become numbers, truth values, lists and objects where the schema
-/// has these types.
+/// Texts become numbers, booleans, lists and objects if the schema has these types.
 ///
 /// # Errors
-/// Everything that does not fit, or that the schema is none.
+/// Everything that does not match, or why the schema is invalid.
 pub fn fit_arguments(schema: &Value, arguments: &Object) -> Result<Object, Vec<SchemaError>> {
     let fitted = converted(schema, arguments);
     let found = misfits(schema, &Value::Object(fitted.clone()))?;
@@ -38,7 +37,7 @@ pub fn fit_arguments(schema: &Value, arguments: &Object) -> Result<Object, Vec<S
     }
 }
 
-/// Gives `arguments` the types of `schema` and fills its defaults in.
+/// Converts `arguments` to the types of `schema` and adds its defaults.
 pub(crate) fn converted(schema: &Value, arguments: &Object) -> Object {
     let shape = Shape {
         root: schema,
@@ -49,7 +48,7 @@ pub(crate) fn converted(schema: &Value, arguments: &Object) -> Object {
     shape.object(arguments)
 }
 
-/// Returns what does not fit.
+/// Returns what does not match.
 pub(crate) fn misfits(schema: &Value, value: &Value) -> Result<Vec<SchemaError>, Vec<SchemaError>> {
     if let Some(fault) = circle::fault(schema) {
         return Err(vec![fault]);
@@ -62,7 +61,7 @@ pub(crate) fn misfits(schema: &Value, value: &Value) -> Result<Vec<SchemaError>,
         .collect())
 }
 
-/// Says why `schema` is no JSON Schema.
+/// Returns why `schema` is not a valid JSON Schema.
 #[must_use]
 pub fn schema_fault(schema: &Value) -> Option<SchemaError> {
     if let Err(error) = jsonschema::meta::validate(schema) {
@@ -86,7 +85,7 @@ pub(crate) fn names(schema: &Value) -> Vec<String> {
         .unwrap_or_default()
 }
 
-/// Tells whether a schema takes arguments that it does not list.
+/// Returns whether a schema allows arguments that it does not list.
 pub(crate) fn takes_others(schema: &Value) -> bool {
     let others = schema.get("additionalProperties");
     schema.get("patternProperties").is_some()
@@ -108,7 +107,7 @@ struct Shape<'s> {
     root: &'s Value,
     here: &'s Value,
     depth: usize,
-    /// Choices that this is one of.
+    /// Number of enclosing alternatives.
     choices: usize,
 }
 
@@ -226,7 +225,7 @@ impl<'s> Shape<'s> {
         }
     }
 
-    /// Takes a text as the first choice that makes something else of it.
+    /// Converts a text by the first alternative that makes something else of it.
     fn chosen(self, text: &str) -> Option<Value> {
         if self.choices >= CHOICES_MAX {
             return None;
@@ -242,7 +241,7 @@ impl<'s> Shape<'s> {
             .find(|value| !value.is_string())
     }
 
-    /// Takes a value as one of those that `enum` or `const` lists.
+    /// Converts a value to one of those in `enum` or `const`.
     fn listed(self, read: &Value) -> Option<Value> {
         let constant = self.here.get("const").into_iter();
         let listed = self.here.get("enum").and_then(Value::as_array);
@@ -253,7 +252,7 @@ impl<'s> Shape<'s> {
     }
 }
 
-/// Reads a truth value, as people write it.
+/// Parses a boolean, as people write it.
 pub(crate) fn truth(text: &str) -> Option<bool> {
     match text.trim().to_lowercase().as_str() {
         "true" | "yes" | "on" => Some(true),

@@ -1,7 +1,6 @@
 //! The FlowState format: states that run programs, one after the other.
 //!
-//! A file is read into small types of its own, checked, and lowered to a
-//! machine; so are its parents and every file it calls.
+//! A file is parsed into small types of its own, checked, and converted to a machine; so are its parents and every file it calls.
 
 mod action;
 mod check;
@@ -30,10 +29,10 @@ use reader::Reader;
 
 pub(crate) use schema::schema;
 
-/// What was read.
+/// Result of reading a file.
 #[derive(Debug)]
 pub(crate) struct Reading {
-    /// Not sealed yet; none where there are errors.
+    /// Not sealed yet; `None` if there are errors.
     pub(crate) machine: Option<Machine>,
     /// The name of the workflow.
     pub(crate) name: String,
@@ -43,7 +42,7 @@ pub(crate) struct Reading {
     pub(crate) report: Report,
 }
 
-/// Reads a file and everything it names.
+/// Reads a file and every file it names.
 pub(crate) fn read(tree: &Node, files: Files, report: Report, others: &dyn Workflows) -> Reading {
     let mut reader = Reader::new(files, report, others);
     reader.read(tree);

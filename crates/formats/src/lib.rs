@@ -1,7 +1,7 @@
-//! The formats a workflow may be written in: text in, a machine out.
+//! Loads workflows of all formats: text in, a machine out.
 //!
-//! Every mistake is reported at its file, line and column, all of them at
-//! once. Nothing behind this crate knows how a workflow was written.
+//! Every error is reported at its file, line and column, all of them at once. Nothing after this crate knows the format of a
+//! workflow.
 
 mod bundle;
 mod codemie;

@@ -1,4 +1,4 @@
-//! From a text to a sealed machine, or to everything that is wrong with it.
+//! Loads a text as a sealed machine, or reports everything that is wrong with it.
 
 use crate::{
     bundle::{Bundle, Recorder},
@@ -13,13 +13,12 @@ use crate::{
     source::{Source, Workflows},
 };
 
-/// Reads a workflow, and the workflows it invokes, into a machine.
+/// Loads a workflow, and the workflows that it invokes, as a machine.
 ///
-/// `which` names one workflow of a gateway configuration; without it the
-/// configuration's default is taken.
+/// `which` names one workflow of a gateway configuration; by default, the configuration's default is taken.
 ///
 /// # Errors
-/// Everything wrong with the file, sorted by place, warnings included.
+/// Everything that is wrong with the file, sorted by position, including warnings.
 pub fn load(
     source: &Source,
     which: Option<&str>,
@@ -28,10 +27,10 @@ pub fn load(
     Opened::new(source).load(which, others, false)
 }
 
-/// The same, with doubts as errors where a format has both, also while a run goes on.
+/// Loads a workflow like [`load`], with ambiguities as errors, also during a run.
 ///
 /// # Errors
-/// As [`load`].
+/// Fails like [`load`].
 pub fn load_strictly(
     source: &Source,
     which: Option<&str>,
@@ -40,13 +39,13 @@ pub fn load_strictly(
     Opened::new(source).load(which, others, true)
 }
 
-/// Returns everything there is to say about a file, all its workflows included.
+/// Returns all errors, warnings and notes about a file and its workflows.
 #[must_use]
 pub fn check(source: &Source, others: &dyn Workflows) -> Vec<Diagnostic> {
     check_as(source, others, false)
 }
 
-/// The same, with doubts as errors where a format has both.
+/// Returns the same as [`check`], with ambiguities as errors.
 #[must_use]
 pub fn check_strictly(source: &Source, others: &dyn Workflows) -> Vec<Diagnostic> {
     check_as(source, others, true)
@@ -79,7 +78,7 @@ fn all_of(
     let mut all = match opened.load(None, others, false) {
         Err(found) if names.is_empty() => return found,
         Ok(loaded) if names.is_empty() => return loaded.warnings,
-        // Which workflow would be taken is no question here: all are looked at.
+        // It does not matter which workflow would be taken: all are checked.
         Err(found) => found
             .into_iter()
             .filter(|found| found.code != NO_CHOICE)
@@ -108,13 +107,13 @@ fn said(loaded: Result<Loaded, Vec<Diagnostic>>) -> Vec<Diagnostic> {
     loaded.map_or_else(|diagnostics| diagnostics, |loaded| loaded.warnings)
 }
 
-/// Tells whether a file holds a workflow that Interlock carries out itself, whether it is in order or not.
+/// Returns whether a file contains a workflow of steps, valid or not.
 #[must_use]
 pub fn is_of_steps(source: &Source) -> bool {
     Opened::new(source).format.is_of_steps()
 }
 
-/// Returns the name of the format a file is written in; `None`: it has the marks of none, or of two.
+/// Returns the name of a file's format; `None` if it has no format's marks, or those of two.
 #[must_use]
 pub fn format_of(source: &Source) -> Option<&'static str> {
     let opened = Opened::new(source);
@@ -129,7 +128,7 @@ pub fn format_of(source: &Source) -> Option<&'static str> {
     }
 }
 
-/// Tells whether a file has the mark of a format, or cannot be read as far as that.
+/// Returns whether a file has the mark of a format, or cannot be parsed far enough.
 #[must_use]
 pub fn may_be_workflow(source: &Source) -> bool {
     let opened = Opened::new(source);
@@ -137,7 +136,7 @@ pub fn may_be_workflow(source: &Source) -> bool {
     tree.is_none_or(|tree| opened.format != Format::Native || detect::has_marks(tree))
 }
 
-/// Returns the first words of a comment that a file begins with; lines for editors are none.
+/// Returns the first words of a comment at the beginning of a file, ignoring lines for editors.
 #[must_use]
 pub fn first_comment(source: &Source) -> Option<&str> {
     let lines = source.text.lines().map(str::trim);
@@ -151,19 +150,19 @@ pub fn first_comment(source: &Source) -> Option<&str> {
     said.next()
 }
 
-/// Returns what the file of a workflow of steps names as its parent; `None`: it has none.
+/// Returns the parent that a workflow of steps names; `None` if it has none.
 #[must_use]
 pub fn parent_of(source: &Source) -> Option<String> {
     written(source, "extends")
 }
 
-/// Returns what a workflow of steps says of itself; it need not be in order.
+/// Returns the description of a workflow of steps, which need not be valid.
 #[must_use]
 pub fn description_of(source: &Source) -> Option<String> {
     written(source, "description").filter(|text| !text.trim().is_empty())
 }
 
-/// Returns the id that a native file gives itself; `None`: it is of another format, or has none.
+/// Returns the id in a native file; `None` for another format, or if there is none.
 #[must_use]
 pub fn id_of(source: &Source) -> Option<String> {
     let opened = Opened::new(source);
@@ -184,7 +183,7 @@ fn written(source: &Source, key: &str) -> Option<String> {
     Some(text.to_owned())
 }
 
-/// Returns the names of the workflows in a gateway configuration; none of any other file.
+/// Returns the names of the workflows in a gateway configuration; empty for any other file.
 #[must_use]
 pub fn workflow_names(source: &Source) -> Vec<String> {
     Opened::new(source).names()
@@ -231,7 +230,7 @@ impl Opened {
         let reading = codemie::read(tree, &self.files, &mut report, others, strict);
         if let Some(which) = which.filter(|which| *which != reading.id) {
             let message = format!(
-                "there is no workflow `{which}` in this file: it holds `{}`",
+                "there is no workflow `{which}` in this file: it contains `{}`",
                 reading.id
             );
             report.error(start_of(tree), NO_CHOICE, message);
@@ -263,7 +262,7 @@ impl Opened {
         let mut reading = pipeline::read(tree, self.files.clone(), self.report.clone(), others);
         if let Some(which) = which.filter(|which| *which != reading.id) {
             let message = format!(
-                "there is no workflow `{which}` in this file: it holds `{}`",
+                "there is no workflow `{which}` in this file: it contains `{}`",
                 reading.id
             );
             reading.report.error(start_of(tree), NO_CHOICE, message);
@@ -296,7 +295,7 @@ impl Opened {
         let mut reading = flowstate::read(tree, self.files.clone(), self.report.clone(), others);
         if let Some(which) = which.filter(|which| *which != reading.name) {
             let message = format!(
-                "there is no workflow `{which}` in this file: it holds `{}`",
+                "there is no workflow `{which}` in this file: it contains `{}`",
                 reading.name
             );
             reading.report.error(start_of(tree), NO_CHOICE, message);

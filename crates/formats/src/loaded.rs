@@ -1,4 +1,4 @@
-//! A workflow that was read, with all that is known of it.
+//! A loaded workflow, with everything that is known of it.
 
 use interlock_core::machine::Machine;
 use serde_json::Value;
@@ -12,14 +12,14 @@ pub struct Loaded {
     pub machine: Machine,
     /// Warnings and notes, in the order of the file.
     pub warnings: Vec<Diagnostic>,
-    /// The name it has in a gateway configuration.
+    /// Name in a gateway configuration.
     pub name: Option<String>,
-    /// The MCP servers the file wraps it with.
+    /// MCP servers in the wrapper of the file.
     pub upstream_servers: Option<Value>,
-    /// The variables that a workflow of steps declares, captures or reads, or that a pipeline is started with.
+    /// Variables that a workflow of steps declares, captures or reads, or inputs of a pipeline.
     pub variables: Vec<String>,
-    /// What a pipeline is started with.
+    /// Inputs of a pipeline.
     pub inputs: Vec<Input>,
-    /// Every file that was read for it.
+    /// Every file that was read.
     pub bundle: Bundle,
 }

@@ -1,4 +1,4 @@
-//! The native format: Statewright's schema and what this project adds to it.
+//! The native format: Statewright's schema with this project's additions.
 
 mod fields;
 mod findings;

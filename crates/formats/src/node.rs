@@ -1,4 +1,4 @@
-//! The tree that both syntaxes are read into: values, each with its place.
+//! The tree for both syntaxes: values with their positions.
 
 use interlock_core::machine::Object;
 use serde_json::{Number, Value};
@@ -9,31 +9,31 @@ mod pointers;
 
 pub(crate) use pointers::Pointers;
 
-/// A value and where it was written.
+/// A value and its position.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Node {
-    /// Where it was written; a value that is left out stands at its key.
+    /// Position; an empty value has that of its key.
     pub span: Span,
-    /// What it is.
+    /// Kind of the value.
     pub kind: Kind,
 }
 
-/// What a value is.
+/// The kind of a value.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Kind {
-    /// Nothing, written or left out.
+    /// Null, written or empty.
     Null,
     /// True or false.
     Bool(bool),
-    /// Exactly as written.
+    /// A number exactly as written.
     Number(Number),
-    /// Text, in quotes where its format keeps scalars as written.
+    /// A text; quoted, if its format keeps scalars as written.
     Text(String),
-    /// A scalar without quotes, as written; only where scalars are kept so.
+    /// An unquoted scalar as written; only where scalars are kept so.
     Plain(String),
     /// The items of a list.
     List(Vec<Node>),
-    /// In the order written, every key once.
+    /// Entries in the order of the file, without duplicate keys.
     Map(Vec<Entry>),
 }
 
@@ -42,9 +42,9 @@ pub enum Kind {
 pub struct Entry {
     /// The key.
     pub key: String,
-    /// Where the key was written, its quotes included.
+    /// Position of the key, including its quotes.
     pub key_span: Span,
-    /// What stands there.
+    /// The value.
     pub value: Node,
 }
 
@@ -58,7 +58,7 @@ impl Node {
         }
     }
 
-    /// Turns numbers and truth values into the text they are written as.
+    /// Converts numbers and booleans to their text as written.
     pub(crate) fn keep_as_written(&mut self, file: &str) {
         match &mut self.kind {
             Kind::Bool(_) | Kind::Number(_) => {
@@ -86,7 +86,7 @@ impl Node {
         1 + fields.chain(items).sum::<usize>()
     }
 
-    /// Returns the items of a list; none of anything else.
+    /// Returns the items of a list; empty for anything else.
     #[must_use]
     pub fn items(&self) -> &[Self] {
         match &self.kind {
@@ -95,7 +95,7 @@ impl Node {
         }
     }
 
-    /// Returns the entries of a map; none of anything else.
+    /// Returns the entries of a map; empty for anything else.
     #[must_use]
     pub fn entries(&self) -> &[Entry] {
         match &self.kind {
@@ -110,7 +110,7 @@ impl Node {
         self.entries().iter().find(|entry| entry.key == key)
     }
 
-    /// Returns the value without its places.
+    /// Returns the value without positions.
     #[must_use]
     pub fn to_value(&self) -> Value {
         match &self.kind {
@@ -123,7 +123,7 @@ impl Node {
         }
     }
 
-    /// Returns a map without its places; empty for anything else.
+    /// Returns a map without positions; empty for anything else.
     pub(crate) fn to_object(&self) -> Object {
         self.entries()
             .iter()
@@ -131,7 +131,7 @@ impl Node {
             .collect()
     }
 
-    /// Names what the value is, with its text where that is short.
+    /// Describes the value, with its text if that is short.
     pub(crate) fn describe(&self) -> String {
         match &self.kind {
             Kind::Null => "null".to_owned(),

@@ -1,4 +1,4 @@
-//! A file that was read as far as its syntax goes, and what it is written in.
+//! A file with valid syntax, and its format.
 
 use interlock_core::machine::Machine;
 use interlock_expr::nearest::nearest;
@@ -19,22 +19,22 @@ use crate::{
     table::Fields,
 };
 
-/// Said where one of several workflows has to be named.
+/// Code of the error that one of several workflows must be named.
 pub(crate) const NO_CHOICE: &str = "no_choice";
 
-/// A file that was read as far as its syntax goes.
+/// A file with valid syntax.
 pub(crate) struct Opened {
     pub(crate) files: Files,
     pub(crate) report: Report,
     pub(crate) tree: Option<Node>,
-    /// What it is written in; that decides how its scalars are kept.
+    /// Its format, which determines how its scalars are kept.
     pub(crate) format: Format,
 }
 
-/// What a file is written in.
+/// The format of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Format {
-    /// The native format, or one that is not known.
+    /// The native format, or an unknown one.
     Native,
     /// FlowState, whose scalars are kept as written.
     FlowState,
@@ -45,7 +45,7 @@ pub(crate) enum Format {
 }
 
 impl Format {
-    /// Tells whether Interlock itself carries out what such a file says.
+    /// Returns whether Interlock itself runs workflows of this format.
     pub(crate) const fn is_of_steps(self) -> bool {
         matches!(self, Self::FlowState | Self::CodeMie | Self::Pipeline)
     }
@@ -88,7 +88,7 @@ impl Opened {
         }
     }
 
-    /// Returns the names of the workflows, where there are several.
+    /// Returns the names of the workflows, if there are several.
     pub(crate) fn names(&self) -> Vec<String> {
         let tree = self.tree.as_ref();
         match tree.and_then(|tree| detect(tree, &mut Report::default())) {
@@ -100,7 +100,7 @@ impl Opened {
         }
     }
 
-    /// Returns the names to load everything in the file by; `None`: it is the only one.
+    /// Returns the names by which to load everything in the file; `None` if it is the only one.
     pub(crate) fn all(&self) -> Vec<Option<String>> {
         let names = self.names();
         if names.is_empty() {
@@ -143,7 +143,7 @@ impl Opened {
     }
 }
 
-/// Reads a file as CodeMie's, where it is one.
+/// Parses a file in the CodeMie format, if it is one.
 fn codemie_tree(files: &Files, file: usize) -> Option<(Option<Node>, Report)> {
     let (_, text) = files.name_and_text(file);
     if !CODEMIE_WORDS.iter().any(|word| text.contains(word)) && !has_list_of_states(text) {
@@ -158,10 +158,10 @@ fn codemie_tree(files: &Files, file: usize) -> Option<(Option<Node>, Report)> {
     is_one.then_some((tree, report))
 }
 
-/// Words of which a CodeMie file whose states are no list has one.
+/// Keys of which a CodeMie file has one if its states are not a list.
 const CODEMIE_WORDS: [&str; 2] = ["execution_config", "assistants"];
 
-/// Tells whether a list follows a key `states` at the outermost level, as far as the text shows.
+/// Returns whether a top-level key `states` is followed by a list, according to the text.
 fn has_list_of_states(text: &str) -> bool {
     let begins_list = |rest: &str| {
         let rest = rest.trim_start_matches(['"', '\'']).trim_start();
@@ -176,9 +176,9 @@ fn has_list_of_states(text: &str) -> bool {
     places.any(|(at, word)| text.get(at + word.len()..).is_some_and(begins_list))
 }
 
-/// Reads a file as FlowState's, where it is one.
+/// Parses a file in the FlowState format, if it is one.
 ///
-/// A file that cannot be read at all is taken for one when a line of it begins as FlowState's do.
+/// A file that cannot be parsed counts as one if a line of it begins like those of FlowState.
 fn flowstate_tree(files: &Files, file: usize) -> Option<(Option<Node>, Report)> {
     let (_, text) = files.name_and_text(file);
     if !text.contains("start-at") && !text.contains("extends") {
@@ -202,7 +202,7 @@ fn begins_flowstate(line: &str) -> bool {
     rest.is_some_and(|rest| rest.trim_start_matches(['"', '\'', ' ']).starts_with(':'))
 }
 
-/// Says why a workflow cannot be the guard of an agent; `None`: it can.
+/// Returns why a workflow cannot guard an agent; `None` if it can.
 pub(crate) fn fault_of_guard(source: &Source, others: &dyn Workflows) -> Option<String> {
     let opened = Opened::new(source);
     let format = match opened.format {
@@ -224,7 +224,7 @@ pub(crate) fn fault_of_guard(source: &Source, others: &dyn Workflows) -> Option<
     ))
 }
 
-/// The definition to read, and what stands beside it.
+/// The definition to read, and its surroundings.
 struct Chosen<'n> {
     node: &'n Node,
     name: Option<&'n str>,
@@ -334,7 +334,7 @@ fn finish(mut reading: Reading) -> Result<(Machine, Vec<Diagnostic>), Vec<Diagno
     Ok((reading.machine.seal(), diagnostics))
 }
 
-/// Returns what a native workflow of stages is started with: every key of its context, each with its first value.
+/// Returns the inputs of a native workflow of stages: every key of its context, with its initial value.
 fn inputs_of(machine: &Machine) -> Vec<Input> {
     if !machine.durable {
         return Vec::new();

@@ -1,4 +1,4 @@
-//! Text to a tree of values. Knows no format.
+//! Parses text as a tree of values, independent of any format.
 
 mod bounds;
 mod json;
@@ -12,7 +12,7 @@ use crate::{
     source::{Files, Span},
 };
 
-/// Why a text could not be read.
+/// Why a text could not be parsed.
 #[derive(Debug)]
 pub(crate) struct SyntaxError {
     pub(crate) start: usize,
@@ -20,16 +20,16 @@ pub(crate) struct SyntaxError {
     pub(crate) code: &'static str,
     pub(crate) message: String,
     pub(crate) help: Option<String>,
-    /// Whether the parser of the syntax gave up, rather than a rule of ours.
+    /// Whether the parser of the syntax gave up, rather than an additional rule.
     by_parser: bool,
 }
 
-/// What becomes of scalars that are not in quotes.
+/// How unquoted scalars are handled.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Scalars {
-    /// Numbers, truth values and null, by the core schema.
+    /// Numbers, booleans and null, by the core schema.
     Typed,
-    /// The text that is written; a type is applied where a key has one.
+    /// The text as written; a type is applied where a key has one.
     AsWritten,
 }
 
@@ -62,9 +62,9 @@ impl SyntaxError {
     }
 }
 
-/// Reads a file: as JSON when its name says so, else as YAML.
+/// Parses a file: as JSON if its name says so, otherwise as YAML.
 ///
-/// A mistake of syntax is reported, the first one only.
+/// Only the first syntax error is reported.
 pub(crate) fn parse(files: &Files, file: usize, report: &mut Report) -> Option<Node> {
     let (name, text) = files.name_and_text(file);
     let read = bounds::check(text, Scalars::Typed).and_then(|()| {
@@ -77,7 +77,7 @@ pub(crate) fn parse(files: &Files, file: usize, report: &mut Report) -> Option<N
     read.map_err(|error| add(error, file, report)).ok()
 }
 
-/// Reads a file with every scalar as the text that is written.
+/// Parses a file with every scalar as the text as written.
 pub(crate) fn parse_as_written(files: &Files, file: usize, report: &mut Report) -> Option<Node> {
     let (name, text) = files.name_and_text(file);
     let read = bounds::check(text, Scalars::AsWritten).and_then(|()| {
@@ -107,7 +107,7 @@ pub(crate) fn parse_as_written(files: &Files, file: usize, report: &mut Report) 
     Some(node)
 }
 
-/// Reads a scalar without quotes by the core schema, for places that have types of their own.
+/// Parses an unquoted scalar by the core schema, where types matter.
 pub(crate) fn typed(text: &str) -> Node {
     let kind = yaml::scalar::read(text.into(), true);
     Node {
@@ -116,7 +116,7 @@ pub(crate) fn typed(text: &str) -> Node {
     }
 }
 
-/// Returns a value with the types of YAML's core schema, for places that have none of their own.
+/// Returns a value with the types of YAML's core schema, where keys have no types of their own.
 pub(crate) fn typed_value(node: &Node) -> Value {
     match &node.kind {
         Kind::Plain(text) => typed(text).to_value(),

@@ -1,7 +1,6 @@
 //! The pipeline format: stages, each a model in a fresh transcript.
 //!
-//! A file is read into small types of its own, checked, and lowered to a
-//! machine with one state a stage.
+//! A file is parsed into small types of its own, checked, and converted to a machine with one state per stage.
 
 mod check;
 mod document;
@@ -29,21 +28,21 @@ use document::Document;
 
 pub use syntax::{Input, InputKind};
 
-/// What was read.
+/// Result of reading a file.
 #[derive(Debug)]
 pub(crate) struct Reading {
-    /// Not sealed yet; none where nothing of it could be read.
+    /// Not sealed yet; `None` if nothing of it could be parsed.
     pub(crate) machine: Option<Machine>,
     /// The id of the workflow.
     pub(crate) id: String,
-    /// What a run is started with.
+    /// Inputs of a run.
     pub(crate) inputs: Vec<Input>,
     pub(crate) files: Files,
     pub(crate) report: Report,
 }
 
-/// What the checks of every machine say of one that is no pipeline: the checks here say it in
-/// the words of the format, or a pipeline bounds it otherwise.
+/// Findings of the general checks that do not apply to a pipeline: its own checks cover them in the words of the format, or a
+/// pipeline limits it differently.
 const OTHERWISE: &[FindingCode] = &[
     FindingCode::UndefinedState,
     FindingCode::NoFinalState,

@@ -1,7 +1,7 @@
-//! The properties a workflow is to have: what `prove` checks, as files write it.
+//! Properties of a workflow, which `prove` checks, as written in files.
 //!
-//! They stand under `properties` of a native workflow, or as such a list, or
-//! under that key, in a file beside a workflow of any format.
+//! They are under `properties` in a native workflow; or as such a list, or under that key, in a file next to a workflow of any
+//! format.
 
 mod lines;
 mod names;
@@ -21,71 +21,71 @@ pub use lines::Lines;
 /// One property, as written.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Property {
-    /// Its `name`, or the form with its number.
+    /// Its `name`, or its form with its number.
     pub name: String,
-    /// What it says.
+    /// The form of the property.
     pub form: Form,
-    /// The file it is written in.
+    /// File that contains it.
     pub file: String,
     /// The line, counted from 1.
     pub line: usize,
 }
 
-/// What a property says.
+/// The form of a property.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Form {
     /// It never happens.
     Never(Predicate),
-    /// It happens in these states and nowhere else.
+    /// It happens only in these states.
     OnlyIn {
         /// The states.
         states: Vec<String>,
         /// What happens only there.
         what: Predicate,
     },
-    /// Whenever it happens, each of the required has happened.
+    /// Whenever it happens, each of the required predicates has happened before.
     Before {
-        /// What needs the others.
+        /// What requires the others.
         at: Predicate,
         /// What must have happened.
         require: Vec<Predicate>,
-        /// After what it must have happened.
+        /// Start of the period in which it must have happened.
         since: SinceWhat,
     },
-    /// From one moment to another something does not happen.
+    /// Something does not happen from one moment to another.
     After {
-        /// Where it begins.
+        /// Start of the period.
         from: Predicate,
         /// What does not happen.
         never: Predicate,
-        /// Where it ends; `None`: never.
+        /// End of the period; `None` for never.
         until: Option<Predicate>,
     },
-    /// Some run gets there.
+    /// Some run reaches it.
     Possible(Predicate),
-    /// From everywhere one still gets there.
+    /// It can still be reached from every situation.
     AlwaysPossible {
-        /// Where to.
+        /// What can be reached.
         what: Predicate,
-        /// Whether no person is needed for it.
+        /// Whether it can be reached without a person.
         by_agent: bool,
     },
-    /// It does not happen before a person has said yes.
+    /// It does not happen before a person has approved.
     OnlyWithPerson(Predicate),
     /// It happens no more often than this.
     AtMost {
-        /// How often.
+        /// Maximum number of times.
         times: u32,
         /// What is counted.
         of: Predicate,
-        /// Whether the count starts again with every state that is entered.
+        /// Whether the count restarts with every state that is entered.
         per_state: bool,
     },
-    /// Two things are not so at once in open branches.
+    /// Two predicates never hold at once in open branches.
     NeverTogether(Predicate, Predicate),
 }
 
-/// After what something must have happened.
+/// Start of the period in which something must have happened.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum SinceWhat {
     /// The start of the run.
@@ -96,46 +96,46 @@ pub enum SinceWhat {
     Last(Predicate),
 }
 
-/// Something that may happen, or be so.
+/// Something that may happen or hold.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Predicate {
-    /// The run stands in this state.
+    /// The run is in this state.
     State(String),
     /// This state is entered.
     Enter(String),
-    /// This event is asked for and accepted, or is raised by the run itself.
+    /// This event is requested and accepted, or raised by the run itself.
     Event(String),
     /// A call of this tool runs; `*` is a wildcard.
     Tool(String),
-    /// A shell line runs a command that begins with these words.
+    /// A shell line runs a command with this prefix.
     Command {
-        /// As written.
+        /// The prefix as written.
         text: String,
-        /// Split as shell words.
+        /// The prefix split into shell words.
         words: Vec<String>,
-        /// The exit code the line must end with; `None`: any.
+        /// Required exit code of the line; `None` for any.
         exit: Option<i64>,
     },
-    /// A call runs that writes; `None`: any file, else one that matches.
+    /// A call that writes runs; `None` for any file, otherwise one that matches.
     Writes(Option<String>),
-    /// A person said yes to this event; `None`: to anything.
+    /// A person approved this event; `None` for any request.
     Approved(Option<String>),
-    /// A person said no to this event; `None`: to anything.
+    /// A person rejected this event; `None` for any request.
     Rejected(Option<String>),
     /// This guard holds.
     Guard(String),
-    /// The run ends this way.
+    /// The run ends with this outcome.
     Final(Outcome),
-    /// All are so.
+    /// All of these hold.
     All(Vec<Predicate>),
-    /// One of them is so.
+    /// One of these holds.
     Any(Vec<Predicate>),
-    /// It is not so.
+    /// This does not hold.
     Not(Box<Predicate>),
 }
 
 impl Predicate {
-    /// Returns it and all that it is made of.
+    /// Returns the predicate and all its parts.
     #[must_use]
     pub fn parts(&self) -> Vec<&Self> {
         let mut found = vec![self];
@@ -149,7 +149,7 @@ impl Predicate {
         found
     }
 
-    /// Tells whether it is about where a run stands, and about nothing that happens.
+    /// Returns whether it is only about the state of a run, and not about events.
     #[must_use]
     pub fn stands(&self) -> bool {
         self.parts().iter().all(|part| {
@@ -162,7 +162,7 @@ impl Predicate {
 }
 
 impl Form {
-    /// Returns every predicate of it, in the order of its keys.
+    /// Returns every predicate of the form, in the order of its keys.
     #[must_use]
     pub fn predicates(&self) -> Vec<&Predicate> {
         match self {
@@ -188,9 +188,9 @@ impl Form {
     }
 }
 
-/// Tells whether a workflow file has properties of its own, in order or not.
+/// Returns whether a workflow file has properties of its own, valid or not.
 ///
-/// It reads the file and no machine.
+/// This reads only the file.
 #[must_use]
 pub fn has_own_properties(source: &Source) -> bool {
     let opened = Opened::new(source);
@@ -198,10 +198,10 @@ pub fn has_own_properties(source: &Source) -> bool {
     !opened.format.is_of_steps() && tree.is_some_and(|tree| tree.get("properties").is_some())
 }
 
-/// Reads the properties that stand in the workflow itself; none where it has none.
+/// Parses the properties in the workflow itself; empty if it has none.
 ///
 /// # Errors
-/// Everything wrong with them, each at its line and column.
+/// Everything that is wrong with them, each at its line and column.
 pub fn own_properties(
     source: &Source,
     machine: &Machine,
@@ -216,10 +216,10 @@ pub fn own_properties(
     finish(found, report, &opened.files)
 }
 
-/// Reads a file of properties for the workflow `machine`.
+/// Parses a file of properties for the workflow `machine`.
 ///
 /// # Errors
-/// Everything wrong with it, each at its line and column.
+/// Everything that is wrong with it, each at its line and column.
 pub fn properties_file(
     source: &Source,
     machine: &Machine,

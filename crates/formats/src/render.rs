@@ -1,4 +1,4 @@
-//! Diagnostics as text for people, each with the line it is about.
+//! Diagnostics as text for people, each with its line.
 
 use std::ops::Range;
 
@@ -8,12 +8,12 @@ use interlock_validate::Severity;
 
 use crate::diagnostic::Diagnostic;
 
-/// Remarks that a person is shown at once.
+/// Maximum number of diagnostics that are shown.
 const SHOWN_MAX: usize = 100;
 
-/// Writes `diagnostics` for a person: message, place, line, and what to do.
+/// Formats `diagnostics` for a person: message, position, line, and advice.
 ///
-/// Of very many only the first are written, errors before all, and how many are left.
+/// If there are very many, only the first are shown, errors before others, with the number of the rest.
 #[must_use]
 pub fn render(diagnostics: &[Diagnostic], colour: bool) -> String {
     let renderer = if colour {
@@ -50,7 +50,7 @@ fn one(renderer: &Renderer, diagnostic: &Diagnostic) -> String {
         visible(&diagnostic.file),
         visible_lines(&diagnostic.message),
     );
-    // The path comes with the line, but where the line is cut its columns are not those of the file.
+    // The path contains the line, but if the line is cut, its columns are not those of the file.
     let excerpt = Snippet::source(excerpt.as_str())
         .line_start(diagnostic.line)
         .annotation(AnnotationKind::Primary.span(marked));
@@ -73,7 +73,7 @@ fn one(renderer: &Renderer, diagnostic: &Diagnostic) -> String {
     text
 }
 
-/// Shows a line of a file, and returns where in it the bytes stand that were marked.
+/// Shows a line of a file, and returns the shown position of the marked bytes.
 fn shown(line: &str, marked: &Range<usize>) -> (String, Range<usize>) {
     let mut shown = String::with_capacity(line.len());
     let mut at = [marked.start, marked.end];

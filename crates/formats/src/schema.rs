@@ -1,4 +1,4 @@
-//! The JSON Schemas of the formats, made of the tables that drive their reading.
+//! The JSON Schemas of the formats, generated from the tables that determine their parsing.
 
 mod id;
 
@@ -78,7 +78,7 @@ pub fn schema() -> Value {
     )
 }
 
-/// Puts a schema together of tables and of the shapes that are read by hand.
+/// Combines a schema from tables and from forms that are parsed by hand.
 fn document<const N: usize>(
     (format, title): (&str, &str),
     tables: &[&Table],
@@ -123,7 +123,7 @@ fn reference(key: &str) -> Value {
     json!({ "$ref": format!("#/$defs/{key}") })
 }
 
-/// The shapes that are read by hand.
+/// Describes the forms that are parsed by hand.
 fn by_hand() -> [(&'static str, Value); 8] {
     let is_stage = json!({ "properties": { "type": { "const": "stage" } }, "required": ["type"] });
     [
@@ -193,7 +193,7 @@ fn object(table: &Table) -> Value {
     Value::Object(object)
 }
 
-/// Says that a field has one of its spellings at a time, and one at least where it must be there.
+/// Requires one spelling of a field at a time, and at least one if it is required.
 fn spellings(field: &Field) -> Vec<Value> {
     let mut said: Vec<Value> = Vec::new();
     let names: Vec<&str> = std::iter::once(field.name)

@@ -1,10 +1,10 @@
-//! Texts of workflow files, and places in them.
+//! Texts of workflow files, and positions in them.
 
 use std::rc::Rc;
 
 use serde::{Deserialize, Serialize};
 
-/// A workflow file: its text, and the name messages show.
+/// A workflow file: its text, and its name in messages.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Source {
     /// The name shown in messages; a name that ends in `.json` is read as JSON.
@@ -14,7 +14,7 @@ pub struct Source {
 }
 
 impl Source {
-    /// Pairs a name with its text.
+    /// Creates a source.
     pub fn new(name: impl Into<String>, text: impl Into<String>) -> Self {
         Self {
             name: name.into(),
@@ -25,31 +25,29 @@ impl Source {
 
 /// Finds the workflows that others invoke by id.
 ///
-/// The caller looks in the project's `.interlock/workflows/`, then in the
-/// user's own.
+/// The caller searches the project's `.interlock/workflows/`, then the user's own.
 pub trait Workflows {
-    /// Returns the workflow called `id`; `None`: there is none.
+    /// Returns the workflow with this id; `None` if there is none.
     ///
-    /// An error says why a file that is there cannot be read.
+    /// An error says why an existing file cannot be read.
     fn find(&self, id: &str) -> Option<Result<Source, String>>;
 
-    /// Returns the workflow that `wanted`, a name or a path, means in the file `from`.
+    /// Returns the workflow that `wanted`, a name or a path, refers to in the file `from`.
     ///
-    /// For formats whose files name each other by path. Where paths lead
-    /// nowhere, only names are found.
+    /// This is for formats whose files refer to each other by path. Without access to paths, only names are found.
     fn resolve(&self, from: &Source, wanted: &str) -> Option<Result<Source, String>> {
         let _ = from;
         let is_path = wanted.contains('/');
         if is_path { None } else { self.find(wanted) }
     }
 
-    /// Tells whether a program of this name can be started; `None`: not known.
+    /// Returns whether a program of this name can be started; `None` if unknown.
     fn has_program(&self, name: &str) -> Option<bool> {
         let _ = name;
         None
     }
 
-    /// Returns the ids that the configuration has below `table`; `None`: not known.
+    /// Returns the ids in the configuration's `table`; `None` if unknown.
     ///
     /// The tables are those that CodeMie files refer to: `assistants`, `mcp_servers`,
     /// `integrations`, `datasources`, `skills`, `providers` and `models`.
@@ -58,22 +56,21 @@ pub trait Workflows {
         None
     }
 
-    /// Tells whether whatever a file wants of the configuration is taken to be there.
+    /// Returns whether everything that a file needs from the configuration is assumed to exist.
     fn assumes_configured(&self) -> bool {
         false
     }
 
-    /// Returns the text that the configuration has for `id` below `table`; `None`: there is none.
+    /// Returns the text of `id` in the configuration's `table`; `None` if there is none.
     ///
-    /// Of `assistants` YAML or JSON with the keys of one, of `skills` plain text. An
-    /// error says why it cannot be read.
+    /// For `assistants`, it is YAML or JSON with the keys of one; for `skills`, plain text. An error says why it cannot be read.
     fn configured(&self, table: &str, id: &str) -> Option<Result<Source, String>> {
         let _ = (table, id);
         None
     }
 }
 
-/// Finds no workflow: those of the same file are all there are.
+/// A source without other workflows than those of the same file.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct NoWorkflows;
 
@@ -83,17 +80,17 @@ impl Workflows for NoWorkflows {
     }
 }
 
-/// The mark that may stand at the start of a file and means nothing.
+/// Byte-order mark, which may be at the start of a file and has no meaning.
 pub(crate) const BYTE_ORDER_MARK: char = '\u{feff}';
 
 /// A range of bytes in one of the files.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Span {
-    /// Which of the files that were read, in the order they were opened.
+    /// Index of the file, in the order of opening.
     pub file: usize,
     /// The first byte.
     pub start: usize,
-    /// The byte behind the last one.
+    /// The byte after the last one.
     pub end: usize,
 }
 
@@ -112,7 +109,7 @@ pub(crate) struct Files {
 #[derive(Debug)]
 struct File {
     source: Source,
-    /// Where each line begins, in bytes.
+    /// Start of each line, in bytes.
     lines: Vec<usize>,
     letters: Letters,
 }
@@ -120,11 +117,11 @@ struct File {
 /// Counts characters of a text without reading all of it again.
 #[derive(Debug)]
 pub(crate) struct Letters {
-    /// Characters before each block of bytes.
+    /// Number of characters before each block of bytes.
     before: Vec<usize>,
 }
 
-/// Bytes between two counts.
+/// Number of bytes between two counts.
 const BLOCK: usize = 128;
 
 impl Letters {
@@ -147,7 +144,7 @@ impl Letters {
         counted + rest.map_or(0, starts)
     }
 
-    /// Returns the byte at which the character number `count` of the same `text` begins.
+    /// Returns the byte at which the character with index `count` of the same `text` begins.
     pub(crate) fn byte(&self, text: &str, count: usize) -> usize {
         let after = self.before.partition_point(|before| *before <= count);
         let block = after.saturating_sub(1);
@@ -174,7 +171,7 @@ const fn is_start(byte: u8) -> bool {
     byte & 0b1100_0000 != 0b1000_0000
 }
 
-/// A line of a file, and where in it a span begins.
+/// A line of a file, and the position of a span in it.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct SourceLine<'a> {
     pub(crate) file: &'a str,
@@ -189,7 +186,7 @@ pub(crate) struct SourceLine<'a> {
 }
 
 impl Files {
-    /// Takes a file in and returns its number.
+    /// Adds a file and returns its index.
     pub(crate) fn add(&mut self, source: Source) -> usize {
         let breaks = source.text.match_indices('\n').map(|(at, _)| at + 1);
         let lines = std::iter::once(0).chain(breaks).collect();
@@ -214,7 +211,7 @@ impl Files {
         self.files.get(file).map(|file| &file.source)
     }
 
-    /// Returns the number of a file that is exactly `source`.
+    /// Returns the index of a file that equals `source`.
     pub(crate) fn position_of(&self, source: &Source) -> Option<usize> {
         self.files.iter().position(|file| file.source == *source)
     }

@@ -1,4 +1,4 @@
-//! Where in which file each part of a machine was written.
+//! The positions of a machine's parts in its files.
 
 use std::collections::HashMap;
 
@@ -7,14 +7,14 @@ use interlock_validate::{GuardRoot, Location, Place};
 
 use crate::source::Span;
 
-/// The spans of a machine while it is being read.
+/// Positions of a machine's parts while it is read.
 #[derive(Debug, Default)]
 pub(crate) struct Spans {
     spans: HashMap<Location, Span>,
 }
 
 impl Spans {
-    /// Notes where `place` of the machine `key` was written.
+    /// Records the position of `place` in the machine `key`.
     pub(crate) fn note(&mut self, machine: Option<&MachineId>, place: Place, span: Span) {
         self.spans.insert(
             Location {
@@ -25,7 +25,7 @@ impl Spans {
         );
     }
 
-    /// Returns the span of `location`, or of what it lies in.
+    /// Returns the position of `location`, or of what contains it.
     pub(crate) fn find(&self, location: &Location) -> Option<Span> {
         let mut at = Some(location.clone());
         while let Some(location) = at {
@@ -38,7 +38,7 @@ impl Spans {
     }
 }
 
-/// Returns the place that `location` lies in.
+/// Returns the place that contains `location`.
 fn outer(location: Location) -> Option<Location> {
     let place = match location.place {
         Place::Machine => return None,

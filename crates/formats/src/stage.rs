@@ -1,8 +1,7 @@
-//! Model stages, as pipelines and the native format both write them.
+//! Model stages, which pipelines and the native format both have.
 //!
-//! Reads the keys that make a state a stage: the body, what ends it, what
-//! bounds it, and the guards before and behind it. Knows nothing of where a
-//! stage leads.
+//! This module parses the keys of a stage: the body, its completion, its limits, and the guards before and after it. It knows
+//! nothing of a stage's transitions.
 
 use interlock_core::policy::wildcard_matches;
 
@@ -17,7 +16,7 @@ pub(crate) use payload::{Declared, declared};
 pub(crate) use read::{Assertion, Keys, Stage, retry};
 pub(crate) use uses::{Names, Use};
 
-/// The tools that every stage may be given.
+/// Tools that every stage may have.
 pub(crate) const BUILT_IN: &[&str] = &[
     "Read",
     "Grep",
@@ -29,16 +28,16 @@ pub(crate) const BUILT_IN: &[&str] = &[
     "Bash",
 ];
 
-/// The providers whose names need no configuration.
+/// Providers that need no configuration.
 pub(crate) const PROVIDERS: [&str; 5] = ["anthropic", "openai", "gemini", "google", "ollama"];
 
-/// What the context of a stage holds beside what is declared.
+/// Names in the context of a stage that are not declared.
 pub(crate) const RESERVED: &[&str] = &["upstream", "error", "stage", "attempt", "run"];
 
-/// What is known of an error that was routed.
+/// Known keys of a handled error.
 pub(crate) const ERROR_PARTS: &[&str] = &["stage", "attempt", "code", "message"];
 
-/// Tells whether a stage may be given a tool that `pattern` names: a built-in one, or one of an MCP server.
+/// Returns whether a stage may have a tool that `pattern` names: a built-in one, or one of an MCP server.
 pub(crate) fn may_be_given(pattern: &str) -> bool {
     let of_server = pattern.contains("__") || pattern.starts_with('*');
     of_server || BUILT_IN.iter().any(|tool| wildcard_matches(pattern, tool))

@@ -1,4 +1,4 @@
-//! Objects as tables of fields: the tables drive reading, errors and the schema.
+//! Objects as tables of fields, which determine parsing, errors and the schema.
 
 mod fields;
 mod shape;
@@ -16,25 +16,25 @@ pub(crate) use shape::{Shape, alternatives, milliseconds};
 /// One kind of object and its fields.
 #[derive(Debug)]
 pub(crate) struct Table {
-    /// What messages call it, with its article.
+    /// Name in messages, with its article.
     pub(crate) name: &'static str,
-    /// Its name among the definitions of the JSON Schema.
+    /// Name of its definition in the JSON Schema.
     pub(crate) key: &'static str,
-    /// What it is for, in one sentence.
+    /// Description in one sentence.
     pub(crate) doc: &'static str,
     pub(crate) fields: &'static [Field],
-    /// Whether it may hold fields that nobody knows.
+    /// Whether unknown fields are allowed.
     pub(crate) open: bool,
-    /// What the schema demands beyond single fields.
+    /// Requirements of the schema beyond single fields.
     pub(crate) choice: Choice,
 }
 
-/// What the schema demands of an object beyond its single fields.
+/// Requirements of the schema for an object beyond its single fields.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Choice {
     /// Nothing.
     Free,
-    /// Exactly one of these fields, with those that it needs.
+    /// Exactly one of these fields, with those that it requires.
     OneOf(&'static [&'static [&'static str]]),
 }
 
@@ -42,16 +42,16 @@ pub(crate) enum Choice {
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Field {
     pub(crate) name: &'static str,
-    /// Other spellings, by which it is found too; two of them at once are an error.
+    /// Other spellings; two of them at once are an error.
     pub(crate) aliases: &'static [&'static str],
     pub(crate) required: bool,
     pub(crate) shape: Shape,
-    /// What it does, in one sentence.
+    /// Description in one sentence.
     pub(crate) doc: &'static str,
 }
 
 impl Table {
-    /// Reads `node` as an object of this table, reporting everything wrong with it.
+    /// Parses `node` as an object of this table, reporting everything that is wrong with it.
     pub(crate) fn read<'n>(&self, node: &'n Node, report: &mut Report) -> Option<Fields<'n>> {
         if !matches!(node.kind, Kind::Map(_)) {
             report.error(
@@ -106,7 +106,7 @@ impl Table {
         }
     }
 
-    /// Reports an unknown field and reads it as the one that was likely meant.
+    /// Reports an unknown field and treats it as the one that was likely meant.
     fn guess<'n>(&self, fields: &mut Fields<'n>, entry: &'n Entry, report: &mut Report) {
         let known = self
             .fields
@@ -135,7 +135,7 @@ impl Table {
                 format!("unknown field `{}`: did you mean `{name}`?", entry.key),
             )
             .help(format!("write `{name}`, or remove it"));
-        // Read on as if it were right, so that one typo does not bring more errors along.
+        // Continue as if it were right, so that one typo does not cause more errors.
         if !fields.has(field.name) {
             self.take(fields, field, entry, report);
         }
@@ -158,7 +158,7 @@ impl Table {
     }
 }
 
-/// Returns a sentence as a part of another.
+/// Turns a sentence into a clause.
 pub(crate) fn clause(sentence: &str) -> String {
     let mut letters = sentence.trim_end_matches('.').chars();
     letters
@@ -167,7 +167,7 @@ pub(crate) fn clause(sentence: &str) -> String {
         .unwrap_or_default()
 }
 
-/// A field that may be left out.
+/// Creates an optional field.
 pub(crate) const fn field(name: &'static str, shape: Shape, doc: &'static str) -> Field {
     Field {
         name,
@@ -178,7 +178,7 @@ pub(crate) const fn field(name: &'static str, shape: Shape, doc: &'static str) -
     }
 }
 
-/// A field that must be there.
+/// Creates a required field.
 pub(crate) const fn required(name: &'static str, shape: Shape, doc: &'static str) -> Field {
     Field {
         name,
@@ -189,7 +189,7 @@ pub(crate) const fn required(name: &'static str, shape: Shape, doc: &'static str
     }
 }
 
-/// A field with a second spelling.
+/// Creates a field with a second spelling.
 pub(crate) const fn aliased(
     name: &'static str,
     aliases: &'static [&'static str],
@@ -205,7 +205,7 @@ pub(crate) const fn aliased(
     }
 }
 
-/// Puts two lists of fields together.
+/// Concatenates two lists of fields.
 pub(crate) const fn joined<const A: usize, const B: usize, const ALL: usize>(
     first: [Field; A],
     second: [Field; B],

@@ -1,4 +1,4 @@
-//! A file as far as its syntax goes: every value with its place. For those who edit files.
+//! The syntax tree of a file, with positions, for editing.
 
 use crate::{
     detect::{Found, detect},
@@ -9,10 +9,10 @@ use crate::{
     source::Source,
 };
 
-/// The key of a gateway configuration below which its workflows stand.
+/// Key of a gateway configuration that contains its workflows.
 const WORKFLOWS: &str = "workflows";
 
-/// A file that was read as far as its syntax goes.
+/// The syntax tree of a file.
 #[derive(Debug, Clone)]
 pub struct Tree {
     /// Everything in the file.
@@ -21,7 +21,7 @@ pub struct Tree {
     pub format: &'static str,
     /// Whether the file is JSON rather than YAML.
     pub is_json: bool,
-    /// Whether scalars without quotes are kept as the text that is written.
+    /// Whether unquoted scalars are kept as written.
     pub as_written: bool,
 }
 
@@ -29,7 +29,7 @@ impl Tree {
     /// Reads a file.
     ///
     /// # Errors
-    /// What is wrong with its syntax; a file may be read and be no workflow.
+    /// What is wrong with its syntax; a readable file need not be a workflow.
     pub fn read(source: &Source) -> Result<Self, Vec<Diagnostic>> {
         let opened = Opened::new(source);
         let (format, as_written) = match opened.format {
@@ -49,7 +49,7 @@ impl Tree {
         }
     }
 
-    /// Returns where the definitions of native workflows lie, each with its name in a gateway configuration.
+    /// Returns the paths of native workflow definitions, each with its name in a gateway configuration.
     #[must_use]
     pub fn definitions(&self) -> Vec<(Option<String>, Vec<String>)> {
         let words = |words: &[&str]| words.iter().map(|word| (*word).to_owned()).collect();
@@ -71,7 +71,7 @@ impl Tree {
     }
 }
 
-/// Returns what a scalar without quotes would be in a file of the core schema.
+/// Returns the kind that an unquoted scalar has in the core schema.
 #[must_use]
 pub fn plain_kind(text: &str) -> Kind {
     parse::typed(text).kind

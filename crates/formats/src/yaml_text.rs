@@ -1,13 +1,13 @@
-//! A value as YAML 1.2, in blocks, such that it is read back as the same value.
+//! Writes a value as YAML 1.2, in blocks, so that it parses as the same value.
 
 use std::fmt::Write as _;
 
 use serde_json::{Map, Value};
 
-/// Columns up to which a list of words stands on one line.
+/// Maximum number of columns of a list of words on one line.
 const LINE_MAX: usize = 100;
 
-/// Words that are no text when they stand without quotes, here or in YAML 1.1.
+/// Words that are not text without quotes, here or in YAML 1.1.
 const WORDS: [&str; 11] = [
     "true", "false", "null", "yes", "no", "on", "off", "y", "n", "nan", "inf",
 ];
@@ -43,7 +43,7 @@ fn list_at(items: &[Value], depth: usize, text: &mut String) {
     }
 }
 
-/// Writes what stands behind a key or a dash.
+/// Writes the value after a key or a dash.
 fn value_at(value: &Value, depth: usize, text: &mut String) {
     match value {
         Value::Object(map) if !map.is_empty() => {
@@ -79,7 +79,7 @@ fn in_line(items: &[Value]) -> Option<String> {
     (line.len() <= LINE_MAX).then_some(line)
 }
 
-/// Tells whether a text is one of several lines that a block keeps as it is.
+/// Returns whether a text has several lines that a block preserves.
 #[must_use]
 pub fn is_block(text: &str) -> bool {
     let plain = |letter: char| letter == '\n' || !is_hidden(letter);
@@ -88,7 +88,7 @@ pub fn is_block(text: &str) -> bool {
         && !inner.ends_with('\n')
         && !text.starts_with([' ', '\n', '\t'])
         && text.chars().all(plain)
-        // A line of blanks alone might be taken for one without any.
+        // A line of blanks might be mistaken for an empty one.
         && inner.split('\n').all(|line| line.is_empty() || !line.trim().is_empty())
 }
 
@@ -117,7 +117,7 @@ fn indent(depth: usize, text: &mut String) {
 /// Writes a text as the key of a map.
 #[must_use]
 pub fn key_of(key: &str) -> String {
-    // The name of a field of every state, and text to YAML 1.2.
+    // The name of a field of every state, which is text in YAML 1.2.
     if key == "on" {
         return key.to_owned();
     }
@@ -135,7 +135,7 @@ pub fn scalar(value: &Value) -> String {
     }
 }
 
-/// Writes a text without quotes where nobody takes it for anything else.
+/// Writes a text without quotes if it cannot be mistaken for anything else.
 fn word(text: &str) -> String {
     let begins = text
         .chars()
@@ -173,7 +173,7 @@ fn quoted(text: &str) -> String {
     quoted
 }
 
-/// Tells whether a character does not show, or means something to a parser.
+/// Returns whether a character is invisible, or special for a parser.
 fn is_hidden(letter: char) -> bool {
     letter.is_control()
         || interlock_core::visible::steers(letter)
@@ -278,7 +278,7 @@ mod tests {
         leaf.prop_recursive(4, 40, 5, |inner| {
             prop_oneof![
                 prop::collection::vec(inner.clone(), 0..5).prop_map(Value::from),
-                // A merge key means something else.
+                // A merge key has another meaning.
                 prop::collection::vec((text(), inner), 0..5).prop_map(|entries| {
                     let entries = entries.into_iter().filter(|(key, _)| key != "<<");
                     Value::Object(entries.collect())

@@ -167,7 +167,7 @@ states:
         "{found:#?}"
     );
     assert!(
-        found[1].contains("the state `build` cannot be said: it runs `bash`"),
+        found[1].contains("the state `build` cannot be converted: it runs `bash`"),
         "{}",
         found[1]
     );

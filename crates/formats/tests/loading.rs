@@ -367,7 +367,7 @@ fn one_of_several_workflows_has_to_be_named() {
         said[0].help.as_deref(),
         Some("name one of `first`, `second`, or add `default`")
     );
-    // For a check that is no mistake: it looks at all of them.
+    // For a check that is not a mistake: it looks at all of them.
     let said = check(&Source::new("w.yaml", several), &NoWorkflows);
     assert!(said.is_empty(), "{}", render(&said, false));
     let only = "workflows: {w: {id: x, initial: a, states: {a: {type: final}}}}";

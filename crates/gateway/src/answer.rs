@@ -1,4 +1,4 @@
-//! What a control call is told: a text for the model, and the same as a value.
+//! The answer to a control call: a text for the model, and the same as a structured value.
 
 use interlock_core::{
     event::Event,
@@ -14,25 +14,25 @@ use crate::{live::Live, refused::Refused};
 /// Answer to a call of a control tool.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Answer {
-    /// One sentence, then the state of the run.
+    /// One sentence, followed by the state of the run.
     pub text: String,
-    /// The answer as a value, in the shape of a simulation's output line, with `run`.
+    /// The structured answer, in the format of a simulation's output line, with `run`.
     pub structured: Object,
     /// Whether the call was refused.
     pub refused: bool,
 }
 
-/// What a run says to a call that it took.
+/// The reply of a run to a call.
 #[derive(Debug)]
 pub(crate) struct RunReply<'a> {
     pub(crate) message: String,
     pub(crate) events: &'a [Event],
-    /// The frame that was meant; `None`: the first unfinished one.
+    /// Frame that the call concerns; `None` for the first unfinished one.
     pub(crate) focus: Option<&'a FramePath>,
 }
 
 impl Answer {
-    /// Says yes, with where `live` stands now.
+    /// Creates a positive answer with the present state of `live`.
     pub(crate) fn of_run(live: &Live, said: &RunReply<'_>) -> Self {
         let told = briefing(&live.machine, &live.run, said.focus);
         let mut structured = head(Some(live.id()), true, None, &said.message);
@@ -45,7 +45,7 @@ impl Answer {
         }
     }
 
-    /// Says no in the words of the engine, with what is possible where `live` stands.
+    /// Creates a refusal in the words of the engine, with what is possible in the present state of `live`.
     pub(crate) fn no(live: &Live, refusal: &Refusal, said: &RunReply<'_>) -> Self {
         let mut structured = head(
             Some(live.id()),
@@ -67,7 +67,7 @@ impl Answer {
         }
     }
 
-    /// Says yes where no run is asked.
+    /// Creates a positive answer that concerns no run.
     pub(crate) fn without_run(message: &str, more: Object) -> Self {
         let mut structured = head(None, true, None, message);
         structured.extend(more);
@@ -90,7 +90,7 @@ impl Answer {
         result.into()
     }
 
-    /// Puts more behind the text.
+    /// Appends to the text.
     pub(crate) fn with_text(mut self, more: &str) -> Self {
         self.text.push_str("\n\n");
         self.text.push_str(more);
@@ -128,7 +128,7 @@ fn head(run: Option<&RunId>, ok: bool, code: Option<&str>, message: &str) -> Obj
 }
 
 fn add_report(object: &mut Object, live: &Live, said: &RunReply<'_>) {
-    // A report is made of text, numbers and ordered maps: writing it cannot fail.
+    // A report consists of text, numbers and ordered maps: serializing it cannot fail.
     if let Ok(Value::Object(report)) =
         serde_json::to_value(report(&live.machine, &live.run, said.focus))
     {
@@ -138,7 +138,7 @@ fn add_report(object: &mut Object, live: &Live, said: &RunReply<'_>) {
     object.insert("log".to_owned(), json!(log));
 }
 
-/// Makes a sentence of a message: a capital first, a full stop last.
+/// Turns a message into a sentence, with a capital letter and a full stop.
 fn sentence(message: &str) -> String {
     let mut letters = message.chars();
     let first = letters.next().map(char::to_uppercase);

@@ -1,4 +1,4 @@
-//! The arguments of a control call, read strictly.
+//! The arguments of a control call, parsed strictly.
 
 use interlock_core::machine::Object;
 use serde_json::Value;
@@ -8,19 +8,19 @@ use crate::{
     tools::{Field, Kind, ToolText},
 };
 
-/// Characters that an event, a branch or a name may have.
+/// Maximum number of characters of an event, a branch or a name.
 const NAME_CHARS_MAX: usize = 200;
-/// Characters that a reason may have.
+/// Maximum number of characters of a reason.
 const TEXT_CHARS_MAX: usize = 2_000;
 
-/// The arguments of one call: nothing unknown among them, each of its kind.
+/// The checked arguments of one call: all are known and have the right type.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Arguments<'a> {
     object: &'a Object,
 }
 
 impl<'a> Arguments<'a> {
-    /// Checks the arguments against what the tool takes.
+    /// Checks the arguments against the tool's definition.
     pub(crate) fn check(tool: &ToolText, object: &'a Object) -> Result<Self, Refused> {
         for key in object.keys() {
             if tool.fields.iter().all(|field| field.name != key) {
@@ -35,7 +35,7 @@ impl<'a> Arguments<'a> {
                     known.join(", ")
                 };
                 return Err(Refused::arguments(format!(
-                    "`{key}` is no argument of `{}`; it takes {known}",
+                    "`{key}` is not an argument of `{}`; it takes {known}",
                     tool.name
                 )));
             }
@@ -46,12 +46,12 @@ impl<'a> Arguments<'a> {
         Ok(Self { object })
     }
 
-    /// Returns a text; `None`: not given.
+    /// Returns a text, or `None` if it is not given.
     pub(crate) fn text(self, name: &str) -> Option<&'a str> {
         self.object.get(name).and_then(Value::as_str)
     }
 
-    /// Returns an object, empty where none is given.
+    /// Returns an object, which is empty if none is given.
     pub(crate) fn object(self, name: &str) -> Object {
         self.object
             .get(name)

@@ -1,7 +1,8 @@
-//! What a server asks of a client: what the configuration lets it, marked with the server's name, and never in Interlock's.
+//! Requests of a server to a client: only what the configuration permits, labelled with the server's name, and never in
+//! Interlock's name.
 //!
-//! Interlock asks by forms, too. A person has to see which of the two asks, so a server's form that
-//! speaks of Interlock, its token or its approvals is refused.
+//! Interlock uses forms, too. A person has to see which of the two asks, so a server's form that mentions Interlock, its token or
+//! its approvals is refused.
 
 use interlock_core::machine::Object;
 use interlock_project::Asks;
@@ -13,33 +14,33 @@ use crate::{
     message::{INVALID_PARAMS, METHOD_NOT_FOUND, Outcome, raw},
 };
 
-/// The request by which a person is asked.
+/// Method that asks a person.
 pub(crate) const ELICITATION: &str = "elicitation/create";
-/// That by which a model's message is asked for.
+/// Method that asks for a message of a model.
 const SAMPLING: &str = "sampling/createMessage";
-/// That by which the client's directories are asked for.
+/// Method that asks for the client's directories.
 const ROOTS: &str = "roots/list";
 
-/// Levels of nesting of a form that are looked at; what lies deeper is refused.
+/// Maximum nesting of a form that is examined; deeper forms are refused.
 const DEPTH_MAX: usize = 32;
 
-/// How a person's token begins.
+/// Prefix of a person's token.
 const TOKEN: &str = "ilk_";
 
-/// Words by which an approval is asked for, each with one of [`OF_A_RUN`] in the same text.
+/// Words that ask for an approval, if the same text has one of [`OF_A_RUN`].
 const APPROVAL: [&str; 5] = ["approve", "approval", "approves", "approved", "grant"];
 
-/// Words for what only Interlock lets a person approve.
+/// Words for things that only Interlock lets a person approve.
 const OF_A_RUN: [&str; 4] = ["transition", "guarded", "gateway", "statemachine"];
 
-/// Who asks, and what the configuration lets it ask.
+/// The server that asks, and what the configuration permits it to ask.
 #[derive(Debug, Clone)]
 pub(crate) struct Asker {
     pub(crate) label: String,
     pub(crate) may: Asks,
 }
 
-/// Capabilities of a client, each with whether a server is to know of it.
+/// Capabilities of a client, each with whether the server may see it.
 fn capabilities(may: Asks) -> [(&'static str, bool); 3] {
     [
         ("elicitation", may.elicitation),
@@ -48,7 +49,7 @@ fn capabilities(may: Asks) -> [(&'static str, bool); 3] {
     ]
 }
 
-/// Returns what a server is told of a client: nothing of what it may not ask for.
+/// Returns a client's introduction for a server, without the capabilities that the server may not use.
 pub(crate) fn introduced(may: Asks, client: &Introduced) -> Introduced {
     let mut told = client.clone();
     hide(may, &mut told.capabilities);
@@ -58,7 +59,7 @@ pub(crate) fn introduced(may: Asks, client: &Introduced) -> Introduced {
     told
 }
 
-/// Takes out of a request of the modern era what a server may not ask for.
+/// Removes the capabilities that a server may not use from a request of the modern protocol.
 pub(crate) fn hide_from_request(may: Asks, params: &mut Option<Object>) {
     let meta = params.as_mut().and_then(|params| params.get_mut("_meta"));
     if let Some(capabilities) = meta.and_then(|meta| meta.get_mut(CAPABILITIES_KEY)) {
@@ -76,10 +77,10 @@ fn hide(may: Asks, declared: &mut Value) {
     }
 }
 
-/// Marks what a server asks with its label; what is no form passes as it is.
+/// Labels a server's request with the server's name; requests other than forms pass unchanged.
 ///
 /// # Errors
-/// The configuration does not let it ask that, or it speaks in Interlock's name: the answer for the server.
+/// The configuration does not permit the request, or it speaks in Interlock's name. The error is the answer for the server.
 pub(crate) fn marked(
     asker: &Asker,
     method: &str,
@@ -93,7 +94,8 @@ pub(crate) fn marked(
         _ => true,
     };
     if !lets {
-        let why = format!("{label} may not ask for `{method}`: its configuration says no");
+        let why =
+            format!("{label} may not ask for `{method}`: its configuration does not permit it");
         return Err(Outcome::error(METHOD_NOT_FOUND, &why));
     }
     let Some(mut params) = params.filter(|_| method == ELICITATION) else {
@@ -112,13 +114,13 @@ pub(crate) fn marked(
     Ok(Some(params))
 }
 
-/// Marks the questions that a result of the modern era brings; one in Interlock's name is an error instead.
+/// Labels the questions in a result of the modern protocol; a question in Interlock's name becomes an error.
 pub(crate) fn marked_result(asker: &Asker, outcome: Outcome) -> Outcome {
     const REQUESTS: &str = "inputRequests";
     let Outcome::Result(result) = &outcome else {
         return outcome;
     };
-    // An escaped name is read by whoever parses it, too.
+    // Parsing decodes an escaped name, too.
     let text = result.get();
     if !text.contains(REQUESTS) && !text.contains("\\u") {
         return outcome;
@@ -168,7 +170,7 @@ fn any_claims(value: &Value, depth: usize) -> bool {
     }
 }
 
-/// Tells whether a text speaks in Interlock's name: it names Interlock, its token, or one of its approvals.
+/// Returns whether a text speaks in Interlock's name: it mentions Interlock, its token, or one of its approvals.
 fn claims(text: &str) -> bool {
     let looks = looks(text);
     let is_word = |c: char| c.is_alphanumeric() || c == '_';
@@ -183,7 +185,7 @@ fn claims(text: &str) -> bool {
         || has(&APPROVAL) && has(&OF_A_RUN)
 }
 
-/// Interlock's name as [`folded`] has it.
+/// Interlock's name as [`folded`] returns it.
 const NAME: &str = "lnterlock";
 
 fn is_ours(word: &str) -> bool {
@@ -191,7 +193,7 @@ fn is_ours(word: &str) -> bool {
     folded == NAME || folded.split('_').any(|part| part == NAME)
 }
 
-/// Tells whether words together spell the name: `inter-lock`, `I n t e r l o c k`.
+/// Returns whether words together spell the name: `inter-lock`, `I n t e r l o c k`.
 fn is_spelled(words: &[&str]) -> bool {
     (0..words.len()).any(|start| {
         let mut spelled = String::new();
@@ -205,7 +207,7 @@ fn is_spelled(words: &[&str]) -> bool {
     })
 }
 
-/// Writes letters and digits that look alike as one of them.
+/// Replaces letters and digits that look alike by one of them.
 fn folded(word: &str) -> String {
     word.chars()
         .map(|c| match c {

@@ -1,7 +1,6 @@
-//! The control tools, answered from the store: one method a tool.
+//! The control tools, answered from the store: one method per tool.
 //!
-//! Knows no protocol. Whatever goes wrong is an answer, never lost: a run that
-//! a session holds stays held.
+//! This module knows no protocol. Every failure becomes an answer, and a run that guards a session keeps guarding it.
 
 mod caller;
 mod draft;
@@ -34,9 +33,9 @@ use crate::{
 use caller::Caller;
 pub(crate) use caller::{Caller as Noted, CallerRun};
 
-/// Characters of the arguments that the log keeps.
+/// Maximum number of characters of the arguments that the log keeps.
 const SUMMARY_CHARS_MAX: usize = 200;
-/// Who asks, in the log.
+/// Name of the caller in the log.
 const AGENT: &str = "agent";
 
 /// A call of a control tool as received.
@@ -51,7 +50,7 @@ pub struct Incoming {
 }
 
 impl Incoming {
-    /// Returns what names exactly these arguments, made alike by the hook.
+    /// Returns the digest of these arguments, computed as in the hook.
     pub(crate) fn digest(&self) -> Digest {
         interlock_facts::control_digest(&Value::Object(self.arguments.clone()))
     }
@@ -63,7 +62,7 @@ pub(crate) struct Parking {
     pub(crate) run: RunId,
     pub(crate) id: ApprovalId,
     pub(crate) event: String,
-    /// What the person is asked.
+    /// Question for the person.
     pub(crate) message: String,
     pub(crate) noted: Noted,
 }
@@ -79,13 +78,13 @@ pub struct Control {
 }
 
 impl Control {
-    /// Makes the control for the project that `settings` name.
+    /// Creates the control tools for the project of `settings`.
     #[must_use]
     pub fn new(settings: Settings) -> Self {
         Self::of_caller(settings, govern::Caller::Stdio)
     }
 
-    /// Makes one that answers `who`.
+    /// Creates the control tools for the caller `who`.
     pub(crate) fn of_caller(settings: Settings, who: govern::Caller) -> Self {
         let project_root = settings.environment.project();
         Self {
@@ -96,7 +95,7 @@ impl Control {
         }
     }
 
-    /// Takes a run that was begun for this process otherwise.
+    /// Adopts a run that was begun for this process in another way.
     pub(crate) fn adopt(&mut self, run: RunId) {
         self.started = Some(run);
     }
@@ -147,9 +146,9 @@ impl Control {
         self.drafted(incoming).unwrap_or_else(Answer::from)
     }
 
-    /// Finds out who calls, then reads the arguments.
+    /// Determines the caller, then parses the arguments.
     ///
-    /// In this order: the hook's note is for this call, whatever is wrong with it.
+    /// In this order, because the hook's note is for this call even if its arguments are invalid.
     fn receive<'a>(
         &self,
         tool: ControlTool,
@@ -194,7 +193,7 @@ impl Control {
         self.moving(incoming).map(|(answer, _)| answer)
     }
 
-    /// Asks for a transition; tells also what now waits for a person.
+    /// Requests a transition; also returns what now waits for a person.
     pub(crate) fn moving(&self, incoming: &Incoming) -> Result<(Answer, Option<Parking>), Refused> {
         let (caller, arguments) = self.receive(ControlTool::Transition, incoming)?;
         let mut live = self.open(&self.the_run(&caller, incoming)?)?;
@@ -254,12 +253,12 @@ impl Control {
         Ok((Answer::of_run(&live, &said), parking))
     }
 
-    /// Returns the person who said yes to this very call in the client's prompt.
+    /// Returns the person who approved this exact call in the client's prompt.
     ///
-    /// The engine takes it for nothing but the question that the person saw.
+    /// The engine accepts it only for the question that the person saw.
     fn approved_by(&self, caller: &Caller) -> Option<Consent> {
-        // Only the server that the client itself started may take its person's yes:
-        // any other process could be the agent's own.
+        // Only the server that the client itself started may accept its person's approval: any other process could be the agent's
+        // own.
         let note = caller.note.as_ref().filter(|note| note.asked)?;
         if note.process.is_none() || self.settings.ancestors.first() != note.process.as_ref() {
             return None;
@@ -289,7 +288,7 @@ impl Control {
         )?;
         let said = RunReply {
             message: format!(
-                "paused; a person goes on with `interlock resume {}`",
+                "paused; a person continues with `interlock resume {}`",
                 live.id()
             ),
             events: &decision.events,
@@ -307,7 +306,7 @@ impl Control {
         Ok(Live::open(&self.settings.environment.home, run)?)
     }
 
-    /// Returns the run the call is for, which there must be.
+    /// Returns the run that the call is for; there must be one.
     fn the_run(&self, caller: &Caller, incoming: &Incoming) -> Result<RunId, Refused> {
         match self.held(caller, incoming)? {
             CallerRun::Run(run) => Ok(run),
@@ -320,12 +319,12 @@ impl Control {
         let name = |tool| ToolText::of(tool).full_name(self.settings.tool_prefix);
         let (list, start) = (name(ControlTool::ListWorkflows), name(ControlTool::Start));
         format!(
-            "no run holds this session, so nothing is restricted: `{list}` shows the workflows there are, `{start}` starts one"
+            "no run guards this session, so nothing is restricted: `{list}` lists the available workflows, `{start}` starts one"
         )
     }
 }
 
-/// Asks the engine whether a control call may be made; `None`: it may.
+/// Asks the engine whether a control call is allowed; returns `None` if it is.
 fn judged(
     live: &mut Live,
     tool: ControlTool,
@@ -357,7 +356,7 @@ fn judged(
 pub(crate) fn several(runs: Vec<RunId>) -> Refused {
     let names: Vec<String> = runs.iter().map(|run| format!("`{run}`")).collect();
     let message = format!(
-        "several runs are open in this project and it is not known which one holds this session: {}; a person binds it with `interlock resume RUN --session ID`, or cancels the others",
+        "several runs are open in this project and it is unknown which one guards this session: {}; a person binds it with `interlock resume RUN --session ID`, or cancels the others",
         names.join(", ")
     );
     Refused {

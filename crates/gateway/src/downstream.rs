@@ -1,4 +1,4 @@
-//! How clients reach a session.
+//! The transports by which clients reach a session.
 
 pub mod http;
 pub mod stdio;

@@ -1,4 +1,4 @@
-//! Why a server could not serve.
+//! Errors of starting or running a server.
 
 use std::io;
 
@@ -15,7 +15,7 @@ pub enum GatewayError {
     /// The client does not speak MCP, or stopped in the middle of a message.
     #[error("the client broke off: {0}")]
     Client(String),
-    /// The server stopped by itself, which is a bug.
+    /// The server stopped unexpectedly, which is a bug.
     #[error("the server stopped: {0}; please report this")]
     Stopped(String),
 }

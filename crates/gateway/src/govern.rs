@@ -1,7 +1,7 @@
-//! What a session of the gateway asks before it lets something pass.
+//! The policy interface of a session: what it asks before it forwards anything.
 //!
-//! A session knows MCP and no run; who governs knows the run and no protocol.
-//! Calls may wait for the disk: a session makes them where that stalls nobody else.
+//! A session knows MCP but no run; the policy knows the run but no protocol. Calls of a policy may access the disk: a session
+//! makes them where they block nobody else.
 
 mod asking;
 mod cached;
@@ -21,10 +21,10 @@ use serde_json::{Value, value::RawValue};
 pub use governor::Governor;
 pub use interlock_served::{ListedTool, ReadingOf};
 
-/// The client by which sessions of the gateway are bound that no hook knows.
+/// Client name in the bindings of gateway sessions that no hook knows.
 pub(crate) const CLIENT: &str = "gateway";
 
-/// Who opens a session of the gateway.
+/// The client that opens a session of the gateway.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Caller {
     /// The client that started this process.
@@ -128,37 +128,37 @@ pub enum Instead {
 
 /// Governs one session of the gateway.
 pub trait SessionPolicy: Send {
-    /// Is told that a question begins: what is asked until the next may be answered from one look at the disk.
+    /// Begins a question: until the next one, answers may rely on one look at the disk.
     fn begin(&mut self) {}
 
     /// Returns the definitions of the gateway's own tools, in order.
     fn own_tools(&self) -> Vec<Value>;
 
-    /// Returns what the model is told about the own tools.
+    /// Returns the instructions for the model about the own tools.
     fn instructions(&self) -> String;
 
-    /// Answers a call of an own tool with a `CallToolResult`; `None`: no own tool has the name.
+    /// Answers a call of an own tool with a `CallToolResult`; returns `None` if no own tool has the name.
     fn own_call(&mut self, name: &str, call: &OwnCall<'_>) -> Option<CallDecision>;
 
-    /// Tells for each tool, in order, whether the client sees it now.
+    /// Returns for each tool, in order, whether the client sees it now.
     fn shown(&mut self, tools: &[ListedTool<'_>]) -> Vec<bool>;
 
-    /// Rules on a call of a server's tool.
+    /// Decides about a call of a server's tool.
     fn call(&mut self, call: &GatewayCall<'_>) -> CallDecision;
 
-    /// Rules on a reading; `Some`: it does not go to the server.
+    /// Decides about a reading; returns `Some` if it is refused.
     fn read(&mut self, reading: &Reading<'_>) -> Option<NotRead>;
 
-    /// Rules again once a person answered.
+    /// Decides again after a person answered.
     fn answered(&mut self, key: &str, said: &PersonSaid, at_ms: u64) -> CallDecision;
 
-    /// Records the result of a call that passed; `Some`: what the client gets in its place.
+    /// Records the result of an allowed call; returns `Some` if the client gets something else in its place.
     ///
-    /// A result that only names a task, or that wants input, leaves the call open:
-    /// what the task ends with is told here later, with the same ticket.
+    /// A result that only names a task, or that asks for input, leaves the call open: the result of the task is recorded here
+    /// later, with the same ticket.
     fn ended(&mut self, ticket: &Ticket, result: CallEnd<'_>, at_ms: u64) -> Option<Instead>;
 
-    /// Tells whether other tools may be visible than when this was asked last.
+    /// Returns whether the visible tools may have changed since the last call.
     fn changed(&mut self) -> bool;
 }
 

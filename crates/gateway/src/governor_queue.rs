@@ -1,4 +1,4 @@
-//! Who governs a session, asked in order and where waiting for the disk stalls nobody.
+//! The queue of a session's policy, which is asked in order and where waiting for the disk blocks nobody.
 
 use std::{
     collections::VecDeque,
@@ -23,10 +23,10 @@ use crate::govern::{
 };
 
 type Job = Box<dyn FnOnce(&mut dyn SessionPolicy) + Send>;
-/// Makes who governs, at the first question.
+/// Creates the policy at the first question.
 pub(crate) type Appoint = Box<dyn FnOnce() -> Box<dyn SessionPolicy> + Send>;
 
-/// Who governs a session.
+/// Queue of a session's policy.
 #[derive(Clone)]
 pub(crate) struct GovernorQueue {
     shared: Arc<Shared>,
@@ -35,23 +35,23 @@ pub(crate) struct GovernorQueue {
 struct Shared {
     queue: Mutex<Queue>,
     govern: Mutex<Post>,
-    /// Whether a question has been answered: from then on one is a matter of a few looks at the disk.
+    /// Whether a question has been answered; later ones need only a few looks at the disk.
     begun: AtomicBool,
 }
 
-/// Where questions are answered.
+/// The thread that answers questions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum AnswerThread {
-    /// In a thread for those who wait for the disk.
+    /// A separate thread for blocking work.
     Aside,
-    /// In the thread that asks.
+    /// The thread that asks.
     Here,
 }
 
 #[derive(Default)]
 struct Queue {
     jobs: VecDeque<Job>,
-    /// Whether a thread works on them.
+    /// Whether a thread works on the queue.
     served: bool,
 }
 
@@ -80,11 +80,10 @@ impl GovernorQueue {
         }
     }
 
-    /// Asks in its turn; `None`: there was no answer, which is no permission.
+    /// Asks in order; returns `None` if there was no answer, which is not a permission.
     ///
-    /// A call waits for two answers, and to wake another thread and be woken takes as long as the
-    /// answer itself: so all but the first are found in the thread that asks. What may have to wait
-    /// for somebody else on the way does so in [`waiting`].
+    /// A call waits for two answers, and switching to another thread and back takes as long as the answer itself: so all but the
+    /// first are computed in the thread that asks. What may have to wait for others does so in [`waiting`].
     pub(crate) async fn ask<R: Send + 'static>(
         &self,
         question: impl FnOnce(&mut dyn SessionPolicy) -> R + Send + 'static,
@@ -102,7 +101,7 @@ impl GovernorQueue {
         answered.await.ok()
     }
 
-    /// Tells in its turn; nobody waits for it.
+    /// Queues a notification without waiting.
     pub(crate) fn tell(&self, job: impl FnOnce(&mut dyn SessionPolicy) + Send + 'static) {
         self.push(Box::new(job), AnswerThread::Aside);
     }
@@ -121,13 +120,13 @@ impl GovernorQueue {
                 let shared = Arc::clone(&self.shared);
                 drop(runtime.spawn_blocking(move || shared.serve()));
             }
-            // The runtime is gone, and with it who could wait: what ended must still be told.
+            // The runtime is gone, so nobody can wait: what ended must still be recorded.
             (AnswerThread::Aside, Err(_)) => self.shared.serve(),
         }
     }
 }
 
-/// Does something for which it may have to wait: where others share the thread, they go on in another one.
+/// Runs something that may have to wait; tasks that share the thread continue in another one.
 pub(crate) fn waiting<R>(act: impl FnOnce() -> R) -> R {
     match Handle::try_current().map(|runtime| runtime.runtime_flavor()) {
         Ok(RuntimeFlavor::MultiThread) => block_in_place(act),
@@ -147,7 +146,7 @@ impl Shared {
                 };
                 job
             };
-            // A panic leaves no half-made change that counts: that is in the store. Who asked gets no answer.
+            // A panic leaves no half-made change that counts: that is in the store. The caller gets no answer.
             let asked = catch_unwind(AssertUnwindSafe(|| {
                 let govern = post.hold();
                 govern.begin();
@@ -164,7 +163,7 @@ impl Post {
         let appoint = self.appoint.take();
         let held = self
             .held
-            // Nobody could be appointed: nothing is allowed.
+            // No policy could be created: nothing is allowed.
             .get_or_insert_with(|| {
                 appoint.map_or_else(|| Box::new(Nobody) as _, |appoint| appoint())
             });
@@ -172,7 +171,7 @@ impl Post {
     }
 }
 
-/// Governs where nobody else could be made to: allows nothing.
+/// The policy used if no other could be created: it allows nothing.
 pub(crate) struct Nobody;
 
 impl Nobody {
@@ -219,7 +218,7 @@ impl SessionPolicy for Nobody {
     }
 }
 
-/// Answers a reading that nobody could rule on.
+/// Answers a reading that nobody could decide about.
 pub(crate) fn unread() -> NotRead {
     let message =
         "Interlock failed while it judged this, so it is refused: ask again, or tell a person";
@@ -229,7 +228,7 @@ pub(crate) fn unread() -> NotRead {
     }
 }
 
-/// Answers a call that nobody could rule on.
+/// Answers a call that nobody could decide about.
 pub(crate) fn unavailable() -> Value {
     let message = "Interlock failed while it judged this call, so it is refused; nothing is certain but what `interlock log` shows: call again, or tell a person";
     json!({
@@ -267,7 +266,7 @@ mod tests {
             first.send("asked").unwrap();
         });
         assert_eq!(asked.await, Some(()));
-        // In its turn: after what was told.
+        // In order: after the notification.
         assert_eq!(queue.ask(|_| ()).await, Some(()));
         assert_eq!(heard.try_iter().collect::<Vec<_>>(), ["asked", "told"]);
     }
@@ -282,7 +281,7 @@ mod tests {
             let (go, wait) = mpsc::channel();
             let held = move |_: &mut dyn SessionPolicy| waiting(|| wait.recv().unwrap());
             let first = tokio::spawn(async move { slow.ask(held).await });
-            // On the one thread of the runtime, which the first may not hold.
+            // On the only thread of the runtime, which the first must not block.
             let other = tokio::spawn(async move { quick.ask(|_| 7).await });
             assert_eq!(other.await.unwrap(), Some(7));
             go.send(5).unwrap();

@@ -1,12 +1,10 @@
-//! MCP servers behind a state machine, and the control tools by which an agent moves on.
+//! MCP servers behind a state machine, and the control tools with which an agent requests transitions.
 //!
-//! A [`session`] carries messages between a client and servers over links,
-//! whatever transport drives those; it asks who governs before a call passes.
-//! [`Control`] answers the control tools and knows no protocol. Nothing here
-//! approves, deactivates, forces a state or replaces a workflow. Decides
-//! nothing: the engine does.
+//! A [`session`] forwards messages between a client and servers over channels, whatever their transport; it asks its policy
+//! before a call passes. [`Control`] answers the control tools and knows no protocol. Nothing here approves, deactivates, forces
+//! a state or replaces a workflow. This crate decides nothing: the engine does.
 
-// The control tools: what a model sees, asks and is told.
+// The control tools: definitions, arguments and answers.
 mod answer;
 mod arguments;
 mod asks;
@@ -15,18 +13,18 @@ mod live;
 mod refused;
 mod tools;
 
-// Messages, and how they come and go: over standard streams and over HTTP, from clients and to servers.
+// Messages and their transports: over standard streams and over HTTP, from clients and to servers.
 pub mod downstream;
 pub mod serve;
 pub mod stdio;
 mod streams;
 pub mod upstream;
 
-// One client's session with all servers, and what it is asked while requests are under way.
+// One client's session with all servers, and the questions that it is asked while requests are open.
 mod server_set;
 pub mod session;
 
-// Who governs a session: the one part of the protocol that knows a run.
+// The policy of a session: the only part of the protocol that knows a run.
 pub mod govern;
 mod governor_queue;
 

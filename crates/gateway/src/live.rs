@@ -1,4 +1,4 @@
-//! A run that has been opened, to be asked and told of.
+//! An open run that can be queried and updated.
 
 use std::time::Duration;
 
@@ -23,7 +23,7 @@ use interlock_view::{
 
 use crate::{governor_queue::waiting, tools::ToolText};
 
-/// A run that has been opened.
+/// An open run.
 #[derive(Debug)]
 pub(crate) struct Live {
     log: RunLog,
@@ -41,7 +41,7 @@ impl Drop for CachedRun {
     }
 }
 
-/// A control call as the engine is asked about it.
+/// A control call as proposed to the engine.
 #[derive(Debug, Clone)]
 pub(crate) struct Proposed {
     pub(crate) tool: ControlTool,
@@ -53,7 +53,7 @@ pub(crate) struct Proposed {
 }
 
 impl Live {
-    /// Opens a run that exists.
+    /// Opens an existing run.
     pub(crate) fn open(home: &Home, id: &RunId) -> Result<Self, StoreError> {
         let log = home.open_run(id)?;
         let machine = log.machine()?;
@@ -61,7 +61,7 @@ impl Live {
         Ok(Self { log, machine, run })
     }
 
-    /// Brings it to what the log says, where others have written meanwhile.
+    /// Updates it from the log, if other processes have written meanwhile.
     pub(crate) fn catch_up(&mut self) -> Result<(), StoreError> {
         if self.log.count()? != self.run.seq {
             self.run = self.log.load()?;
@@ -69,12 +69,12 @@ impl Live {
         Ok(())
     }
 
-    /// Tells whether its log lies where it was opened.
+    /// Returns whether its log is still where it was opened.
     pub(crate) fn is_in_place(&self) -> bool {
         self.log.is_in_place()
     }
 
-    /// Compares what is protected with the run's start; a change that nobody confirmed pauses it.
+    /// Compares the protected files and settings with the run's baseline; an unconfirmed change pauses it.
     pub(crate) fn watch(
         &mut self,
         watched: &mut Watched,
@@ -88,24 +88,24 @@ impl Live {
         Ok(())
     }
 
-    /// Reads the tools of servers that the run has pinned.
+    /// Reads the definitions of servers' tools that the run has pinned.
     pub(crate) fn tool_pins(&self) -> Result<Vec<ToolPin>, StoreError> {
         self.log.folder().tool_pins()
     }
 
-    /// Pins the tools that the run has not seen yet; returns all that are pinned.
+    /// Pins the tools that the run has not seen yet; returns all pinned tools.
     pub(crate) fn pin_tools(&self, seen: Vec<ToolPin>) -> Result<Vec<ToolPin>, StoreError> {
         self.log.folder().pin_tools(seen)
     }
 
-    /// Keeps it open from question to question.
+    /// Keeps it open between questions.
     pub(crate) fn kept(self) -> CachedRun {
         let Self { log, machine, run } = self;
         let log = log.kept().resting(rest);
         CachedRun(Self { log, machine, run })
     }
 
-    /// Takes a run that has just begun.
+    /// Wraps a run that has just begun.
     pub(crate) const fn begun(log: RunLog, machine: Machine, run: Run) -> Self {
         Self { log, machine, run }
     }
@@ -114,7 +114,7 @@ impl Live {
         self.log.run()
     }
 
-    /// Asks the run and records what follows.
+    /// Sends a command to the run and records the resulting events.
     pub(crate) fn ask(&mut self, at_ms: u64, command: CommandKind) -> Result<Decision, StoreError> {
         submit(
             &mut self.log,
@@ -127,7 +127,7 @@ impl Live {
         )
     }
 
-    /// Asks what depends on the run, which others may have moved since it was looked at.
+    /// Sends a command that depends on the run, which other processes may have moved since it was read.
     pub(crate) fn ask_made(
         &mut self,
         at_ms: u64,
@@ -139,9 +139,9 @@ impl Live {
         })
     }
 
-    /// Asks whether a control call may be made now; a no is recorded.
+    /// Asks whether a control call is allowed now; a refusal is recorded.
     ///
-    /// For those that no other command judges: the hook may not have been there to do it.
+    /// This is for calls that no other command judges: there may be no hook to do it.
     pub(crate) fn judge(
         &mut self,
         proposed: &Proposed,
@@ -161,9 +161,9 @@ impl Live {
         })
     }
 
-    /// Returns the frame that a call of `agent` in `branch` is about.
+    /// Returns the frame that a call of `agent` in `branch` concerns.
     ///
-    /// Only a name that is wrong is an error; a run that is over has no open frame.
+    /// Only a wrong name is an error; a run that is over has no open frame.
     pub(crate) fn focus(
         &self,
         branch: Option<&str>,
@@ -176,13 +176,13 @@ impl Live {
         }
     }
 
-    /// Says in one sentence what `events` brought about, after `said`.
+    /// Describes in one sentence the effects of `events`, after `said`.
     pub(crate) fn brought_about(&self, events: &[Event], said: &str) -> String {
         let moved = notice(&self.machine, &self.run, events);
         moved.unwrap_or_else(|| format!("{said}; {}", self.standing()))
     }
 
-    /// Says where the run stands, in half a sentence.
+    /// Describes the state of the run, as a part of a sentence.
     pub(crate) fn standing(&self) -> String {
         let seen = report::report(&self.machine, &self.run, None);
         let cause = match &self.run.phase {
@@ -221,11 +221,11 @@ impl Proposed {
     }
 }
 
-/// How long is waited at a time for another process's transaction, and how often.
+/// Interval between two attempts while another process's transaction is open, and their number.
 const REST: Duration = Duration::from_millis(2);
 const RESTS_MAX: i32 = 750;
 
-/// Waits for another process's transaction; `false`: it has held on for too long.
+/// Waits for another process's transaction; returns `false` after too many attempts.
 fn rest(times: i32) -> bool {
     let waits = times < RESTS_MAX;
     if waits {
@@ -234,7 +234,7 @@ fn rest(times: i32) -> bool {
     waits
 }
 
-/// Returns the code and sentence of a reply that is a no.
+/// Returns the code and sentence of a reply that refuses.
 pub(crate) fn refusal(reply: &Reply) -> Refusal {
     match reply {
         Reply::Refused(refusal) | Reply::Ask(refusal) => refusal.clone(),

@@ -1,7 +1,7 @@
-//! What the gateway counts, and how Prometheus reads it.
+//! Metrics of the gateway, in the format of Prometheus.
 //!
-//! Labels are words of ours or names from the configuration: nothing that an
-//! agent, a client or a server wrote makes a new line.
+//! Labels are fixed words or names from the configuration: nothing that an agent, a client or a server wrote creates a new
+//! series.
 
 mod rulings;
 
@@ -17,9 +17,9 @@ use std::{
 
 pub(crate) use self::rulings::Counting;
 
-/// Codes of verdicts that are counted by themselves; there are fewer.
+/// Maximum number of verdict codes that are counted separately; there are fewer.
 const CODES_MAX: usize = 100;
-/// Upper bounds of the times that are counted, in microseconds.
+/// Upper bounds of the histogram of durations, in microseconds.
 const BOUNDS_US: [u64; 13] = [
     500, 1_000, 2_500, 5_000, 10_000, 25_000, 50_000, 100_000, 250_000, 500_000, 1_000_000,
     5_000_000, 30_000_000,
@@ -107,7 +107,7 @@ impl Metrics {
         *counted.verdicts.entry(code.to_owned()).or_default() += 1;
     }
 
-    /// Counts a connection to a server as long as it is held; `again`: it was up before.
+    /// Counts a connection to a server as long as the result is held; `again`: the server was connected before.
     pub(crate) fn up(&self, server: &str, again: bool) -> Up {
         let mut counted = self.counted();
         let numbers = counted.servers.entry(server.to_owned()).or_default();
@@ -120,7 +120,7 @@ impl Metrics {
         }
     }
 
-    /// Counts an answer of HTTP.
+    /// Counts an HTTP response.
     pub(crate) fn responded(&self, status: u16) {
         *self.counted().responses.entry(status).or_default() += 1;
     }
@@ -139,12 +139,12 @@ impl Metrics {
         }
     }
 
-    /// Counts a notification that its client was too slow for.
+    /// Counts a notification that was dropped because its client was too slow.
     pub(crate) fn dropped(&self) {
         self.0.dropped.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// Writes all numbers, and those that are true only now.
+    /// Writes all metrics, with the given momentary values.
     pub(crate) fn write(&self, now: &[(&str, &str, u64)]) -> String {
         let mut text = Text(String::new());
         let counted = self.counted();
@@ -219,12 +219,12 @@ impl Drop for Up {
     }
 }
 
-/// The text that Prometheus reads.
+/// Text in the format of Prometheus.
 struct Text(String);
 
 impl Text {
     fn family(&mut self, name: &str, kind: &str, help: &str) {
-        // Writing to a text cannot fail.
+        // Writing to a string cannot fail.
         let _ = writeln!(self.0, "# HELP {name} {help}\n# TYPE {name} {kind}");
     }
 
@@ -292,7 +292,7 @@ fn seconds(us: u64) -> String {
     text.trim_end_matches('.').to_owned()
 }
 
-/// Writes a name as a label's value; a wrapped server has none.
+/// Escapes a name as a label's value; a wrapped server has none.
 fn escaped(name: &str) -> String {
     if name.is_empty() {
         return "wrapped".to_owned();

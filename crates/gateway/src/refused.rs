@@ -9,7 +9,7 @@ use interlock_core::{
 use interlock_project::ConfigError;
 use interlock_store::{BindError, StoreError};
 
-/// The stable words for why a control tool did nothing.
+/// The stable codes for why a control tool did nothing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Word {
     /// The engine refused.
@@ -29,7 +29,7 @@ pub enum Word {
 }
 
 impl Word {
-    /// Returns the word.
+    /// Returns the code as text.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -50,12 +50,12 @@ impl fmt::Display for Word {
     }
 }
 
-/// A control tool did nothing, and no run has more to say about it.
+/// A refusal of a control tool, not from a run's state.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Refused {
     pub(crate) word: Word,
     pub(crate) message: String,
-    /// The runs it may be about.
+    /// Runs that the call may concern.
     pub(crate) runs: Vec<RunId>,
 }
 
@@ -106,7 +106,7 @@ impl From<BindError> for Refused {
     }
 }
 
-/// Writes an error and what caused it in one line.
+/// Formats an error and its causes in one line.
 fn with_causes(error: &dyn std::error::Error) -> String {
     let mut text = error.to_string();
     let mut cause = error.source();

@@ -1,4 +1,4 @@
-//! `interlock serve`: listens, takes connections within bounds, and ends in order.
+//! `interlock serve`: listens, accepts connections within limits, and shuts down in order.
 
 mod patience;
 mod sessions;
@@ -33,15 +33,15 @@ use crate::{
 
 /// How long servers may take to end with the gateway; then they are left to the system.
 const END_TIME: Duration = Duration::from_secs(4);
-/// Connections open at once.
+/// Maximum number of open connections.
 const CONNECTIONS_MAX: usize = 20_000;
 /// How long a client may take to send the head of a request.
 const HEAD_TIME: Duration = Duration::from_secs(15);
-/// How long a client may take nothing of what is written to it.
+/// How long a client may leave written data unread.
 const STALL_TIME: Duration = Duration::from_secs(60);
-/// How often what rests is looked for.
+/// Interval of the search for idle sessions.
 const TIDY_EVERY: Duration = Duration::from_secs(15);
-/// How long is waited where the system gives no more connections.
+/// Delay if the system provides no more connections.
 const NO_MORE_TIME: Duration = Duration::from_millis(100);
 
 /// Address, access and limits of a server.
@@ -65,7 +65,7 @@ pub struct ServeSettings {
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ServeError {
-    /// Others could reach it, and nothing would ask who they are.
+    /// Others could reach the server without any authentication.
     #[error(
         "`{0}` is reached from other machines, so a token is needed: give it with `--token-file`"
     )]
@@ -84,17 +84,17 @@ pub enum ServeError {
     /// The configured servers cannot be used.
     #[error(transparent)]
     Gateway(#[from] GatewayError),
-    /// The caller could not be told that the server is ready.
-    #[error("the address cannot be told: {0}")]
+    /// The caller could not be notified that the server is ready.
+    #[error("the address cannot be reported: {0}")]
     Untold(String),
 }
 
 /// Serves the servers `behind` until the process is interrupted or terminated.
 ///
-/// `ready` is called once it listens.
+/// `ready` is called once the server listens.
 ///
 /// # Errors
-/// It cannot listen, the settings cannot be used, or nobody can be told.
+/// The server cannot listen, the settings cannot be used, or the caller cannot be notified.
 pub fn serve_http(
     settings: &Settings,
     behind: &ServerSet,
@@ -123,7 +123,7 @@ pub fn serve_http(
         let stop = Notify::new();
         let serving = listening.run(stop.notified());
         tokio::pin!(serving);
-        // Asked once it ends in order, asked twice it ends.
+        // The first signal ends it in order, the second at once.
         for _ in 0..2 {
             tokio::select! {
                 () = &mut serving => break,
@@ -133,7 +133,7 @@ pub fn serve_http(
         }
         gateway.end();
         drop(gateway);
-        // Nothing is ever received: it is over when the last server is.
+        // Nothing is ever received: this returns when the last server is gone.
         timeout(END_TIME, ended.recv()).await.ok();
         Ok(())
     });
@@ -141,10 +141,10 @@ pub fn serve_http(
     served
 }
 
-/// Chooses how many threads carry messages: half of what there is.
+/// Chooses the number of threads that carry messages: half of the cores.
 ///
-/// Clients and servers are on this machine as well, and whatever one thread hands to another waits
-/// for that one to wake.
+/// Clients and servers are on this machine as well, and every message that passes from one thread to another waits for the other
+/// to wake.
 fn threads() -> usize {
     let all = std::thread::available_parallelism().map_or(1, NonZero::get);
     (all / 2).max(1)
@@ -162,7 +162,7 @@ pub struct Listening {
 /// Binds the address; requests are answered by [`Listening::run`].
 ///
 /// # Errors
-/// The address cannot be had, or would be open to everybody.
+/// The address cannot be bound, or would be open to everybody.
 pub async fn listen(
     settings: ServeSettings,
     sessions: Arc<dyn SessionFactory>,
@@ -217,7 +217,7 @@ impl Listening {
         drop(self.listener);
         tidying.abort();
         self.house.wind_down();
-        // Both end the same way: what is still there is closed.
+        // Both end the same way: what is still open is closed.
         let ended = timeout(self.grace, graceful.shutdown()).await;
         self.house.close();
         drop(ended);
@@ -232,12 +232,12 @@ async fn tidy(house: Arc<ServerState>) {
     }
 }
 
-/// Waits for a connection; the system may be out of them for a while.
+/// Waits for a connection; the system may have none to offer for a while.
 async fn accept(
     listener: &TcpListener,
     permits: &Arc<Semaphore>,
 ) -> (TcpStream, Option<OwnedSemaphorePermit>) {
-    // Never closed, so there is always one sooner or later.
+    // The semaphore is never closed, so there is always one sooner or later.
     let permit = Arc::clone(permits).acquire_owned().await.ok();
     loop {
         match listener.accept().await {
@@ -265,7 +265,7 @@ fn answer(
         .serve_connection(io, TowerToHyperService::new(service));
     let connection = graceful.watch(connection);
     tokio::spawn(async move {
-        // A client that broke off is nobody's failure.
+        // A client that disconnected is not a failure of the server.
         connection.await.ok();
         drop(permit);
     });

@@ -1,4 +1,4 @@
-//! Which servers are behind a gateway, and how each is reached.
+//! The servers behind a gateway, and how each is reached.
 
 mod capacity;
 mod of_workflow;
@@ -19,7 +19,7 @@ use crate::{
     upstream::{Dial, Reach, Running, Server, stdio::Process},
 };
 
-/// Sessions that are ending while others begin in their place.
+/// Maximum number of sessions that are ending while others begin in their place.
 const ENDING_MAX: usize = 64;
 
 /// The servers behind a gateway, and its limits.
@@ -40,9 +40,9 @@ pub struct ServerSet {
 }
 
 impl ServerSet {
-    /// Reads from the configuration of the person and of the project which there are.
+    /// Reads the servers from the configuration of the person and of the project.
     ///
-    /// Those of the workflow that guards every session of the project are among them.
+    /// Those of the workflow that guards every session of the project are included.
     ///
     /// # Errors
     /// A configuration cannot be read.
@@ -72,7 +72,7 @@ impl ServerSet {
         };
         let library = Library::new(&root, settings.environment.configuration.as_deref());
         let of_policy = project.workflow.as_deref();
-        // One that cannot be read denies every call, which says why.
+        // An unreadable workflow denies every call, with the reason.
         match of_policy.and_then(|workflow| of_workflow::servers(&library, workflow)) {
             Some(servers) => behind.joined(servers),
             None => Ok(behind),
@@ -82,7 +82,7 @@ impl ServerSet {
     /// Adds the servers that a workflow file names; configured ones take precedence.
     ///
     /// # Errors
-    /// There is no such workflow, or it or what it says of servers has mistakes.
+    /// There is no such workflow, or the workflow or its list of servers has errors.
     pub fn with_servers_of(
         self,
         settings: &Settings,
@@ -115,7 +115,7 @@ impl ServerSet {
         let project = Config::of_project(&root).map_err(failed)?;
         if !person.trusts(&root) {
             let (own, _) = Config::trusted_servers(&person, &project, &root);
-            // Those of the workflow that the project names are the project's too.
+            // Servers of the workflow that the project names belong to the project, too.
             let brought = self.servers.keys().filter(|name| !own.contains_key(*name));
             self.left_out = brought.map(ToString::to_string).collect();
             self.servers = own;
@@ -142,7 +142,7 @@ impl ServerSet {
         self.sessions.unwrap_or_else(|| capacity::sessions(starts))
     }
 
-    /// Makes the gateway in front of them; needs a runtime of `tokio`.
+    /// Creates the gateway in front of the servers; needs a `tokio` runtime.
     ///
     /// # Errors
     /// A server's settings name a variable that is not set.
@@ -181,7 +181,7 @@ impl ServerSet {
         Ok(Gateway::new(
             servers,
             Bounds {
-                // Whoever lets clients in counts, and those that are just ending are not let in.
+                // The listener counts clients; sessions that are just ending do not count.
                 sessions_max: self.sessions_max().saturating_add(ENDING_MAX),
                 ..self.bounds
             },

@@ -1,7 +1,7 @@
-//! One client's view of the servers: an actor over links, which knows no transport.
+//! One client's view of the servers: an actor over channels, independent of transports.
 //!
-//! Each request of the client is a task of its own; dropping it cancels what
-//! it began. What the two sides share is under one lock, held for no wait.
+//! Each request of the client is a task; dropping it cancels what it began. State that both sides share is under one lock, which
+//! is never held while waiting.
 
 mod call;
 mod forward;
@@ -49,11 +49,11 @@ use crate::{
 
 pub use gateway::{Appoint, Bounds, Gateway, TooManySessions};
 
-/// How often it is looked whether somebody else moved the run.
+/// Interval of the checks whether another process moved the run.
 const LOOK_PERIOD: Duration = Duration::from_secs(1);
-/// How long a server may still take to start once the client has said its last.
+/// How long a server may still take to start after the client has closed its input.
 const GREET_TIME: Duration = Duration::from_secs(10);
-/// How long requests may still take once the client has said its last.
+/// How long requests may still take after the client has closed its input.
 const LINGER: Duration = Duration::from_secs(5);
 
 /// One client's view of the servers.
@@ -62,9 +62,9 @@ pub(crate) struct Session {
     pub(crate) client: Arc<Peer>,
     governor: GovernorQueue,
     own: OnceCell<Own>,
-    /// `false`: the client waits for the answer to `initialize`, before which it is told nothing.
+    /// `false` while the client waits for the answer to `initialize`, before which it gets no other message.
     greeted: watch::Sender<bool>,
-    /// Whether it is being looked whether the run moved.
+    /// Whether a check for changes of the run is in progress.
     looking: AtomicBool,
     state: Mutex<State>,
 }
@@ -75,7 +75,7 @@ impl fmt::Debug for Session {
     }
 }
 
-/// What the gateway offers by itself.
+/// What the gateway itself offers.
 #[derive(Debug, Default)]
 struct Own {
     tools: Vec<Value>,
@@ -93,7 +93,7 @@ struct State {
     tasks: tasks::Tasks,
 }
 
-/// The servers as one way of introducing the client sees them.
+/// The servers, as introduced to a client in one way.
 #[derive(Debug)]
 struct Side {
     introduced: Arc<Introduced>,
@@ -102,14 +102,14 @@ struct Side {
     names: names::Cache,
 }
 
-/// Whom a notification is for.
+/// Recipients of a notification.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum To {
-    /// Whoever wants it.
+    /// All clients that want it.
     All,
-    /// Clients of the legacy era: others have subscriptions of their own at the server.
+    /// Clients of the legacy protocol: others have their own subscriptions at the server.
     Legacy,
-    /// Whoever wants it and reads what they get: nobody else shall wait for them.
+    /// All clients that want it and read promptly: nobody else waits for the others.
     Ready,
 }
 
@@ -131,7 +131,7 @@ impl Session {
         let mut greeted = self.greeted.subscribe();
         let mut look = interval(LOOK_PERIOD);
         look.set_missed_tick_behavior(MissedTickBehavior::Delay);
-        // What comes before `initialize` is answered, from a client that does not wait for it.
+        // Messages that come before `initialize` is answered, from a client that does not wait for it.
         let mut early = VecDeque::new();
         let mut open = true;
         let gone = sleep(Duration::MAX);
@@ -163,7 +163,7 @@ impl Session {
         self.close();
     }
 
-    /// Lets what was asked be answered, but not for long; subscriptions have no answer to wait for.
+    /// Drains in-flight requests for up to `LINGER`; subscriptions have no answer to wait for.
     async fn finish(self: &Arc<Self>, tasks: &mut JoinSet<()>) {
         for listen in std::mem::take(&mut self.state().listens) {
             listen.origin.cancel(Object::new());
@@ -178,7 +178,7 @@ impl Session {
         tasks.shutdown().await;
         drop(std::mem::take(&mut self.state().parked));
         self.forget_tasks();
-        // What ended is told before the process may end.
+        // What ended is recorded before the process may end.
         self.governor.ask(|_| ()).await;
     }
 
@@ -201,7 +201,7 @@ impl Session {
                 if notification.method == "notifications/cancelled" {
                     return self.cancel(notification.params.unwrap_or_default());
                 }
-                // ServerSet the requests that came before it.
+                // In a task of its own, as the requests before it: it must not overtake them.
                 let session = Arc::clone(self);
                 tasks.spawn(async move { session.told(notification).await });
             }
@@ -235,7 +235,7 @@ impl Session {
                         Arc::clone(asking.as_ref().map_or(&told.0, |asking| &asking.origin));
                     let reply = tokio::select! {
                         biased;
-                        // The first words cannot be taken back.
+                        // `initialize` cannot be cancelled.
                         () = origin.cancelled(), if greeting.is_none() => None,
                         reply = Arc::clone(&session).answer(asking, request, told.1) => Some(reply),
                     };
@@ -262,14 +262,14 @@ impl Session {
         }
     }
 
-    /// Finds out who asks and remembers that it is under way.
+    /// Determines the caller and registers the request.
     #[expect(clippy::type_complexity, reason = "one caller takes it apart at once")]
     fn seat(
         self: &Arc<Self>,
         request: &Request,
     ) -> Result<(Option<Asking>, (Arc<Origin>, OriginEvents)), Outcome> {
         let introduced = match Introduced::by_meta(request.params.as_ref()) {
-            // A client may still find out which era is spoken here.
+            // A client may still find out which protocol is supported here.
             Some(Err(outcome)) => return Err(outcome),
             Some(Ok(introduced)) => Some(Arc::new(introduced)),
             None => None,
@@ -316,7 +316,7 @@ impl Session {
         Ok((asking, (origin, told)))
     }
 
-    /// Returns the servers as a client of the modern era sees them.
+    /// Returns the servers as a client of the modern protocol sees them.
     fn modern_side(self: &Arc<Self>, introduced: &Arc<Introduced>) -> Arc<Side> {
         let mut state = self.state();
         let fits = |side: &&Arc<Side>| side.introduced.capabilities == introduced.capabilities;
@@ -325,7 +325,7 @@ impl Session {
         }
         let upstreams: Vec<Arc<Upstream>> = (self.gateway.servers.iter())
             .map(|server| {
-                // A server that keeps nothing of its clients needs one connection.
+                // A server that stores nothing about its clients needs one connection.
                 let mut known = state.modern.iter().flat_map(|side| &side.upstreams);
                 let known = known.find(|upstream| {
                     Arc::ptr_eq(&upstream.server, server)
@@ -369,7 +369,7 @@ impl Session {
         flight.reply().await
     }
 
-    /// Passes on what is said to all clients of a server.
+    /// Passes on a notification for all clients of a server.
     pub(crate) async fn hear(
         &self,
         method: &str,
@@ -406,7 +406,7 @@ impl Session {
         }
     }
 
-    /// Waits until the client has the answer to its first words.
+    /// Waits until the client has the answer to `initialize`.
     pub(crate) async fn wait_greeted(&self) {
         let mut greeted = self.greeted.subscribe();
         greeted.wait_for(|greeted| *greeted).await.ok();
@@ -420,7 +420,7 @@ impl Session {
         }
     }
 
-    /// Looks whether other tools are visible than before, and says so.
+    /// Checks whether the visible tools have changed, and notifies the client.
     fn look(self: &Arc<Self>) {
         let interested = {
             let mut state = self.state();
@@ -437,16 +437,16 @@ impl Session {
         }
     }
 
-    /// The same, before anything else is done.
+    /// Does the same before anything else.
     async fn look_now(&self, about: Option<Id>) {
-        // What the client saw first is what changes are counted from.
+        // Changes are counted from what the client saw first.
         self.own().await;
         if self.governor.ask(|govern| govern.changed()).await == Some(true) {
             self.moved(about).await;
         }
     }
 
-    /// Says that other tools may be visible now; the gateway's own always are.
+    /// Notifies the client that the visible tools may have changed; the gateway's own never change.
     async fn moved(&self, about: Option<Id>) {
         if !self.gateway.servers.is_empty() {
             self.hear("notifications/tools/list_changed", None, about, To::All)
@@ -458,7 +458,7 @@ impl Session {
         self.own
             .get_or_init(|| async {
                 let own = self.governor.ask(|govern| {
-                    // What is visible now is what the client will see first.
+                    // The client will first see what is visible now.
                     govern.changed();
                     Own {
                         tools: govern.own_tools(),
@@ -471,7 +471,7 @@ impl Session {
     }
 }
 
-/// Tells whether a message may be taken later than one that came before it.
+/// Returns whether a message may be handled later than its successors.
 fn can_wait(envelope: &Envelope) -> bool {
     match &envelope.message {
         Message::Request(request) => request.method != "ping",
@@ -480,7 +480,7 @@ fn can_wait(envelope: &Envelope) -> bool {
     }
 }
 
-/// The time in which a client waits for the answer to `initialize`.
+/// Guard for the time in which a client waits for the answer to `initialize`.
 struct Greeting(Arc<Session>);
 
 impl Greeting {
@@ -499,7 +499,7 @@ impl Drop for Greeting {
     }
 }
 
-/// Ways of introducing themselves that clients of one credential may have at once.
+/// Maximum number of different introductions that clients of one credential may have at once.
 const SIDES_MAX: usize = 16;
 
 impl Side {
@@ -516,7 +516,7 @@ impl Side {
         self.close_but(&[]);
     }
 
-    /// Ends its connections, but for those that others use.
+    /// Ends its connections, except those that others use.
     fn close_but(&self, others: &[Arc<Self>]) {
         for upstream in &self.upstreams {
             let used = others.iter().flat_map(|side| &side.upstreams);
@@ -526,7 +526,7 @@ impl Side {
         }
     }
 
-    /// Returns the only server there is.
+    /// Returns the server if there is only one.
     fn only(&self) -> Option<&Arc<Upstream>> {
         match self.upstreams.as_slice() {
             [only] => Some(only),
@@ -535,14 +535,14 @@ impl Side {
     }
 }
 
-/// Takes a progress token out of parameters.
+/// Removes a progress token from parameters.
 fn take_token(params: &mut Option<Object>) -> Option<Value> {
     let meta = params.as_mut()?.get_mut("_meta")?.as_object_mut()?;
     let token = meta.get_mut("progressToken")?;
     Some(token.take())
 }
 
-/// Puts a progress token in its place.
+/// Restores a progress token.
 fn put_token(params: &mut Option<Object>, token: Value) {
     let meta = params.as_mut().and_then(|params| params.get_mut("_meta"));
     if let Some(Value::Object(meta)) = meta {

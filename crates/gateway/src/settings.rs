@@ -1,4 +1,4 @@
-//! What a server is told when it starts.
+//! Settings with which a server starts.
 
 use std::{fmt, str::FromStr};
 
@@ -21,9 +21,9 @@ pub struct Settings {
     pub started_for: StartedFor,
 }
 
-/// The run that a client was started for, as the credential in its environment says.
+/// The run that a client was started for, according to the credential in its environment.
 ///
-/// It chooses among what the client could reach anyway, and opens nothing.
+/// It only selects among the runs that the client could reach anyway.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub enum StartedFor {
     /// There is no credential.
@@ -67,7 +67,7 @@ impl fmt::Display for ToolPrefix {
 
 /// A word that is not a prefix of the control tools.
 #[derive(Debug, thiserror::Error)]
-#[error("`{0}` is no prefix of the control tools: hooks know `interlock` and `statewright`")]
+#[error("`{0}` is not a prefix of the control tools: hooks know `interlock` and `statewright`")]
 pub struct UnknownPrefix(String);
 
 impl FromStr for ToolPrefix {

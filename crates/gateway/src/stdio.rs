@@ -16,12 +16,12 @@ use crate::{
 /// How long servers may take to end with the gateway; then they are left to the system.
 const END_TIME: Duration = Duration::from_secs(4);
 
-/// Serves the client that started this process until it goes or the process is interrupted.
+/// Serves the client that started this process until it leaves or the process is interrupted.
 ///
 /// # Errors
-/// The system gives no event loop, the settings cannot be used, or the streams cannot be read or written.
+/// The system provides no event loop, the settings cannot be used, or the streams cannot be read or written.
 pub fn serve_stdio(settings: &Settings, behind: &ServerSet) -> Result<(), GatewayError> {
-    // One thread is enough for messages, and for the looks at the disk that a call takes.
+    // One thread is enough for messages and for the disk accesses of a call.
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()
@@ -40,16 +40,16 @@ pub fn serve_stdio(settings: &Settings, behind: &ServerSet) -> Result<(), Gatewa
         };
         gateway.end();
         drop(gateway);
-        // Nothing is ever received: it is over when the last server is.
+        // Nothing is ever received: this returns when the last server is gone.
         timeout(END_TIME, ended.recv()).await.ok();
         served
     });
-    // A read of stdin that nobody waits for any more would keep the process.
+    // A pending read of stdin would keep the process alive.
     runtime.shutdown_background();
     served
 }
 
-/// Serves one client over any two streams of bytes until it goes.
+/// Serves one client over two byte streams until it leaves.
 ///
 /// # Errors
 /// The streams cannot be read or written.

@@ -1,8 +1,7 @@
 //! Standard input and output, read and written in the thread that waits for them.
 //!
-//! The streams may be shared with others, so they stay as they are: each read and
-//! write is made when the system says that it does not wait. To hand them to a
-//! thread of their own would cost a call as much as all else.
+//! The streams may be shared with other processes, so their flags stay unchanged: each read and write is made when the system
+//! reports that it does not block. A separate thread would cost a call as much as everything else.
 
 use std::{
     io,
@@ -14,10 +13,10 @@ use std::{
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use tokio::io::{AsyncRead, AsyncWrite, Interest, ReadBuf, unix::AsyncFd};
 
-/// What a stream takes at once when it can be written: no system waits for less than this.
+/// Maximum number of bytes written at once to a writable stream: every system accepts at least this many.
 const WRITE_BYTES_MAX: usize = 4_096;
 
-/// Standard input; anything else than a pipe, a socket or a terminal is read by another thread.
+/// Returns standard input; anything other than a pipe, a socket or a terminal is read by another thread.
 pub(crate) fn input() -> Box<dyn AsyncRead + Unpin> {
     match Stream::of(io::stdin(), Interest::READABLE) {
         Ok(stream) => Box::new(stream),
@@ -25,7 +24,7 @@ pub(crate) fn input() -> Box<dyn AsyncRead + Unpin> {
     }
 }
 
-/// Standard output, as [`input`].
+/// Returns standard output; see [`input`].
 pub(crate) fn output() -> Box<dyn AsyncWrite + Unpin> {
     match Stream::of(io::stdout(), Interest::WRITABLE) {
         Ok(stream) => Box::new(stream),
@@ -33,12 +32,12 @@ pub(crate) fn output() -> Box<dyn AsyncWrite + Unpin> {
     }
 }
 
-/// A stream whose readiness the runtime watches.
+/// A stream whose readiness the runtime monitors.
 #[derive(Debug)]
 struct Stream(AsyncFd<OwnedFd>);
 
 impl Stream {
-    /// Watches a stream; a plain file cannot be watched.
+    /// Monitors a stream; a regular file cannot be monitored.
     #[expect(
         deprecated,
         reason = "what takes its place is unsafe for the sake of types that do not own what they name; this one does"
@@ -48,7 +47,7 @@ impl Stream {
         AsyncFd::with_interest(own, interest).map(Self)
     }
 
-    /// Tells whether the system would not wait now.
+    /// Returns whether the system would not block now.
     fn is_ready(&self, flags: PollFlags) -> io::Result<bool> {
         let mut one = [PollFd::new(self.0.get_ref(), flags)];
         match poll(&mut one, Some(&Timespec::default())) {
@@ -111,7 +110,7 @@ impl AsyncWrite for Stream {
     }
 }
 
-/// Tells whether the stream gave nothing now, and will later.
+/// Returns whether the stream has nothing now, but may later.
 fn is_early(error: rustix::io::Errno) -> bool {
     matches!(error, rustix::io::Errno::AGAIN | rustix::io::Errno::INTR)
 }
@@ -137,7 +136,7 @@ mod tests {
         Stream::of(stream, Interest::WRITABLE).unwrap()
     }
 
-    /// Nothing is there and nothing comes: it is asked once, and does not hold up the runtime.
+    /// There is no data and none will come: this is checked once, without blocking the runtime.
     const NOTHING: Duration = Duration::from_millis(20);
 
     #[tokio::test(flavor = "current_thread")]

@@ -1,4 +1,4 @@
-//! The control tools as a model sees them: names, what they do, what they take.
+//! The control tools as a model sees them: names, descriptions and arguments.
 
 use interlock_core::{call::ControlTool, machine::Object};
 use serde_json::{Value, json};
@@ -18,7 +18,7 @@ pub struct ToolText {
     pub title: &'static str,
     /// What the tool does and when to call it; `{p}` stands for the prefix.
     pub description: &'static str,
-    /// What it takes.
+    /// Arguments of the tool.
     pub(crate) fields: &'static [Field],
     /// Whether the tool only reads.
     pub read_only: bool,
@@ -35,7 +35,7 @@ pub(crate) struct Field {
     pub(crate) description: &'static str,
 }
 
-/// What an argument is.
+/// Type of an argument.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Kind {
     /// A short text that is not empty.
@@ -83,7 +83,7 @@ const fn required(name: &'static str, kind: Kind, description: &'static str) -> 
 const BRANCH: Field = field(
     "branch",
     Kind::Name,
-    "Only while branches run side by side: the branch you work in, such as `lint` or `outer/inner`. Left out: your own, else the first unfinished one.",
+    "Only while branches run concurrently: the branch you work in, such as `lint` or `outer/inner`. Default: your own, or else the first unfinished one.",
 );
 
 /// Every control tool, in the order listed.
@@ -92,8 +92,8 @@ pub(crate) const TOOLS: [ToolText; 6] = [
         control: ControlTool::GetState,
         name: "get_state",
         statewright: None,
-        title: "Where the work stands",
-        description: "Says which phase your work is in: the instructions of the phase, the tools and shell commands it allows, what is left of its limits, and which events lead to which phase. Call it when you are not sure what is allowed, after a refusal, or after your context was compacted. Changes nothing.",
+        title: "State of the work",
+        description: "Returns the phase that your work is in: the instructions of the phase, the tools and shell commands it allows, what is left of its limits, and which events lead to which phase. Call it when you are not sure what is allowed, after a refusal, or after your context was compacted. Changes nothing.",
         fields: &[BRANCH],
         read_only: true,
         idempotent: true,
@@ -102,8 +102,8 @@ pub(crate) const TOOLS: [ToolText; 6] = [
         control: ControlTool::Transition,
         name: "transition",
         statewright: None,
-        title: "Move on",
-        description: "Moves the work to another phase by naming one of the events of the current phase, exactly as written. Call it when the work of this phase is done, not before; what you may do changes with it. It is refused, and nothing changes, where the event does not exist here or a guard does not hold: the answer says which and why, so do what is missing and ask again. Guards see the context from before this call: what you send in `data` counts from the next transition on. Some guards look at what was really seen, such as a test command that passed after the last edit; saying so in `data` does not open those. Where a person has to approve, the work waits for them: stop and tell them.",
+        title: "Request a transition",
+        description: "Moves the work to another phase by naming one of the events of the current phase, exactly as written. Call it when the work of this phase is done, not before; what you may do changes with it. It is refused, and nothing changes, if the event does not exist here or a guard does not hold: the answer says which and why, so do what is missing and request it again. Guards see the context from before this call: what you send in `data` counts from the next transition on. Some guards need evidence that was observed, such as a test command that passed after the last edit; claims in `data` do not satisfy them. If a person has to approve, the work waits for them: stop and tell them.",
         fields: &[
             required(
                 "event",
@@ -113,7 +113,7 @@ pub(crate) const TOOLS: [ToolText; 6] = [
             field(
                 "data",
                 Kind::Object,
-                "What later phases need to know, merged into the context once the transition is taken: top-level keys are replaced whole, keys that begin with `_` are refused. Put why you move on under `rationale`.",
+                "What later phases need to know, merged into the context once the transition is taken: top-level keys are replaced as a whole, keys that begin with `_` are refused. Put the reason for the transition under `rationale`.",
             ),
             BRANCH,
         ],
@@ -124,7 +124,7 @@ pub(crate) const TOOLS: [ToolText; 6] = [
         control: ControlTool::ListWorkflows,
         name: "list_workflows",
         statewright: None,
-        title: "Workflows there are",
+        title: "Available workflows",
         description: "Lists the workflows that can be started here with {p}_start, with their phases. Changes nothing.",
         fields: &[],
         read_only: true,
@@ -135,7 +135,7 @@ pub(crate) const TOOLS: [ToolText; 6] = [
         name: "start",
         statewright: Some("load_workflow"),
         title: "Start a workflow",
-        description: "Holds this session to a workflow from now on: every tool call is judged by the phase it is in, until the workflow ends. Start one when you are asked to, or when the task fits one of {p}_list_workflows. Refused while another run of this session is open: that one has to be finished, or a person cancels it.",
+        description: "Starts a workflow that guards this session: every tool call is judged by the current phase, until the workflow ends. Start one when you are asked to, or when the task fits one of {p}_list_workflows. Refused while another run of this session is open: it must be finished first, or cancelled by a person.",
         fields: &[
             required(
                 "workflow",
@@ -155,12 +155,12 @@ pub(crate) const TOOLS: [ToolText; 6] = [
         control: ControlTool::Pause,
         name: "pause",
         statewright: None,
-        title: "Stand still",
-        description: "Stops the work: from then on every tool call is refused until a person resumes it. Call it when you cannot go on without a person, and say why. You cannot resume it yourself.",
+        title: "Pause",
+        description: "Pauses the work: every further tool call is refused until a person resumes it. Call it when you cannot continue without a person, and give the reason. You cannot resume it yourself.",
         fields: &[field(
             "reason",
             Kind::Text,
-            "Why, for the person who has to answer.",
+            "The reason, for the person who has to answer.",
         )],
         read_only: false,
         idempotent: true,
@@ -170,7 +170,7 @@ pub(crate) const TOOLS: [ToolText; 6] = [
         name: "create_workflow",
         statewright: None,
         title: "Draft a workflow",
-        description: "Checks a workflow definition and writes it as a draft for a person to read. A draft cannot be started: only a person adopts it. Every mistake is reported with its line and nothing is written then. Never replaces a workflow or a draft: take a new name.",
+        description: "Checks a workflow definition and writes it as a draft for a person to read. A draft cannot be started before a person adopts it. If the definition has errors, each is reported with its line and nothing is written. Never replaces a workflow or a draft: choose a new name.",
         fields: &[
             required(
                 "name",
@@ -189,7 +189,7 @@ pub(crate) const TOOLS: [ToolText; 6] = [
 ];
 
 impl ToolText {
-    /// Returns the words for a control tool.
+    /// Returns the description of a control tool.
     pub(crate) fn of(control: ControlTool) -> &'static Self {
         let [first, ..] = &TOOLS;
         TOOLS
@@ -262,8 +262,8 @@ impl ToolText {
     }
 }
 
-/// What a model is told about the tools together; `{p}` stands for the prefix.
-const INSTRUCTIONS: &str = "Interlock holds this session to a workflow: a machine with phases, each allowing some tools and commands. A call that a phase does not allow is refused, with what is allowed and which events lead on. Do the work of the current phase, then move on with {p}_transition and one of its events; {p}_get_state says where you are. What needs a person waits for a person: there is no tool to approve, force or switch off, and trying other ways is refused too.";
+/// Instructions for a model about the tools together; `{p}` stands for the prefix.
+const INSTRUCTIONS: &str = "Interlock guards this session with a workflow: a machine with phases, each of which allows some tools and commands. A call that a phase does not allow is refused, and the refusal says what is allowed and which events lead on. Do the work of the current phase, then call {p}_transition with one of its events; {p}_get_state describes the current phase. Approvals are up to people: no tool can approve, force a phase or switch Interlock off, and other attempts to do so are refused, too.";
 
 /// Returns the instructions for a model about all control tools.
 #[must_use]
@@ -271,7 +271,7 @@ pub fn instructions(prefix: ToolPrefix) -> String {
     with_names(INSTRUCTIONS, prefix)
 }
 
-/// Puts the whole names of other tools into a text.
+/// Replaces the prefix in a text.
 fn with_names(text: &str, prefix: ToolPrefix) -> String {
     let start = ToolText::of(ControlTool::Start).full_name(prefix);
     text.replace("{p}_start", &start)

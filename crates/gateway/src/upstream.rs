@@ -1,4 +1,4 @@
-//! The servers behind a gateway, as they are configured.
+//! The configured servers behind a gateway.
 
 use std::time::Duration;
 
@@ -14,24 +14,24 @@ pub use interlock_mcp::transport::{
 /// A configured server behind the gateway.
 #[derive(Debug)]
 pub struct Server {
-    /// Name of the server; empty: the wrapped one.
+    /// Name of the server; empty for the wrapped one.
     pub name: String,
     /// How the server is reached.
     pub dial: Box<dyn Dial>,
     /// Whether all sessions share one connection.
     pub shared: bool,
-    /// Time limit of a request; `None`: as long as the client waits.
+    /// Time limit of a request; `None` if only the client limits it.
     pub timeout: Option<Duration>,
     /// What the server may ask of a client.
     pub asks: Asks,
     /// Counter of its connections.
     pub metrics: Metrics,
-    /// What is known of the protocol eras it speaks.
+    /// Protocols that it is known to support.
     pub(crate) eras: Eras,
 }
 
 impl Server {
-    /// Makes a server with its name and how it is reached.
+    /// Creates a server from its name and how it is reached.
     #[must_use]
     pub fn new(name: &str, dial: Box<dyn Dial>) -> Self {
         Self {
@@ -55,7 +55,7 @@ impl Server {
         }
     }
 
-    /// Returns who asks, where it asks something of a client.
+    /// Returns the identity with which it asks something of a client.
     pub(crate) fn asker(&self) -> Asker {
         Asker {
             label: self.label(),
@@ -73,7 +73,7 @@ impl Server {
         }
     }
 
-    /// Tells whether it is known to speak the modern era alone, in which every request stands for itself.
+    /// Returns whether it is known to support only the modern protocol, in which every request is independent.
     pub(crate) fn has_no_sessions(&self) -> bool {
         self.eras.refused(Era::Legacy) && !self.eras.refused(Era::Modern)
     }

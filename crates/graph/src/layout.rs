@@ -1,10 +1,10 @@
-//! A layered layout: boxes in rows, edges from top to bottom, as few crossings as can be had cheaply.
+//! //! A layered layout: boxes in rows, edges from top to bottom, with few crossings.
 //!
-//! Knows sizes and nothing of what is drawn. In steps, each a module: rows for
-//! the vertices (`rank`), a cell in every row an edge passes, one of them wide enough for
-//! its label (`grid`), an order within each row (`order`), places
-//! (`align`), curves (`route`). Boxes, labels and passing edges share the rows
-//! and so cannot lie upon each other.
+//! //! Knows sizes only, not what is drawn. It works in steps, each of them a module: rows for
+//! //! the vertices (`rank`), a cell in every row that an edge passes, one of them wide enough for
+//! //! its label (`grid`), an order within each row (`order`), places
+//! //! (`align`), curves (`route`). Boxes, labels and passing edges share the rows
+//! //! and therefore cannot overlap.
 
 #![expect(
     clippy::indexing_slicing,
@@ -19,7 +19,7 @@ mod route;
 
 use grid::Grid;
 
-/// Space between neighbours in a row: of boxes, and of anything beside a passing edge.
+/// /// Space between neighbours in a row: between boxes, and between anything and a passing edge.
 const GAP_BOXES: f64 = 40.0;
 const GAP_EDGES: f64 = 16.0;
 
@@ -28,7 +28,7 @@ const GAP_EDGES: f64 = 16.0;
 pub(crate) struct Vertex {
     pub(crate) width: f64,
     pub(crate) height: f64,
-    /// Room to keep free at its right.
+    /// /// The space to keep free at its right.
     pub(crate) right: f64,
 }
 
@@ -37,11 +37,11 @@ pub(crate) struct Vertex {
 pub(crate) struct Link {
     pub(crate) from: usize,
     pub(crate) to: usize,
-    /// Width and height of its label; zero: none.
+    /// /// Width and height of its label; zero if it has none.
     pub(crate) label: Size,
 }
 
-/// Width and height.
+/// /// A width and a height.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub(crate) struct Size {
     pub(crate) width: f64,
@@ -55,17 +55,17 @@ pub(crate) struct Point {
     pub(crate) y: f64,
 }
 
-/// Where everything lies.
+/// /// The places of everything.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(crate) struct Layout {
     pub(crate) size: Size,
     /// The middle of each vertex.
     pub(crate) vertices: Vec<Point>,
-    /// The way of each link.
+    /// /// The route of each link.
     pub(crate) routes: Vec<Route>,
 }
 
-/// The way of a link.
+/// /// The route of a link.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(crate) struct Route {
     pub(crate) start: Point,
@@ -79,9 +79,9 @@ pub(crate) struct Route {
 /// One piece of a route.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) enum Move {
-    /// Straight up or down.
+    /// /// A straight line up or down.
     Straight(Point),
-    /// Leaving and arriving vertically.
+    /// /// A curve that leaves and arrives vertically.
     Curve(Point),
 }
 

@@ -156,7 +156,9 @@ fn held(run: &Run, path: &FramePath, name: &str) -> Refusal {
         );
     Refusal::new(
         Code::UnknownBranch,
-        format!("branch `{name}` is worked in by {who}: nobody else may act there until it ends"),
+        format!(
+            "branch `{name}` is worked in by {who}: no other agent may act there until it ends"
+        ),
     )
 }
 

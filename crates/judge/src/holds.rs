@@ -219,7 +219,7 @@ impl<'a> Evaluation<'a> {
             Guard::All(items) => self.check_all(items, depth),
             Guard::Any(items) => self.check_any(items, depth),
             Guard::Not(item) => match self.check_ref(item, depth) {
-                Ok(()) => Err(Unmet::new("not", "what it negates holds")),
+                Ok(()) => Err(Unmet::new("not", "the negated guard holds")),
                 Err(unknown) if unknown.unreadable => Err(unknown),
                 Err(_) => Ok(()),
             },

@@ -184,7 +184,7 @@ fn untouchable(context: JudgeContext<'_>) -> Check {
         let path = write.path.as_deref().unwrap_or(&write.by);
         return refuse(
             Code::Protected,
-            format!("`{path}` holds what is protected: a guarded agent may not remove it"),
+            format!("`{path}` contains protected files: a guarded agent may not remove it"),
         );
     }
     if let Some(why) = &context.call.facts.malformed {
@@ -323,7 +323,7 @@ fn started(context: JudgeContext<'_>) -> Check {
     refuse(
         Code::ToolNotAllowed,
         format!(
-            "`{}` would start what the rules of `{}` do not reach: {why}",
+            "`{}` would start something that the rules of `{}` do not cover: {why}",
             context.call.tool, context.frame.at
         ),
     )

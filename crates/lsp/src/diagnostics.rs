@@ -1,14 +1,14 @@
-//! What is wrong with a document, as a client shows it.
+//! //! The diagnostics of a document, as shown by a client.
 
 use interlock_formats::{Diagnostic, Severity};
 use serde_json::{Value, json};
 
 use crate::{answer::range, document::Document, message::notification};
 
-/// Diagnostics of one document at most; `interlock check --json` lists all.
+/// /// The maximum number of diagnostics of a document; `interlock check --json` lists all.
 const DIAGNOSTICS_MAX: usize = 1_000;
 
-/// Writes the notification for a document; an empty list takes back what was said before.
+/// /// Returns the notification for a document; an empty list clears earlier diagnostics.
 pub(crate) fn publish(uri: &str, document: &Document, found: &[Diagnostic]) -> Value {
     let shown: Vec<Value> = found
         .iter()
@@ -21,7 +21,7 @@ pub(crate) fn publish(uri: &str, document: &Document, found: &[Diagnostic]) -> V
     )
 }
 
-/// Writes the notification that nothing is said about a document any more.
+/// /// Returns the notification that clears the diagnostics of a document.
 pub(crate) fn clear(uri: &str) -> Value {
     notification(
         "textDocument/publishDiagnostics",

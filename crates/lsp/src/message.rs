@@ -4,20 +4,20 @@ use serde_json::{Value, json};
 
 use crate::text::Position;
 
-/// What a client sent.
+/// /// A message from a client.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Incoming {
-    /// It wants an answer.
+    /// /// A request that is to be answered.
     Request {
         id: Value,
         method: String,
         params: Value,
     },
-    /// It wants none.
+    /// /// A notification that is not answered.
     Notification { method: String, params: Value },
-    /// An answer to us, who ask nothing.
+    /// /// An answer to us; we do not send requests.
     Response,
-    /// It is no message, and this is its id where it has one.
+    /// /// Not a valid message; contains its id if it has one.
     Invalid(Value),
 }
 
@@ -46,7 +46,7 @@ impl RequestError {
         }
     }
 
-    /// Says that a field is missing, or is no good.
+    /// /// Returns the error for a missing or invalid field.
     pub(crate) fn params(field: &str) -> Self {
         Self::new(
             ErrorCode::InvalidParams,

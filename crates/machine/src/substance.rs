@@ -115,9 +115,9 @@ pub struct SeenReport {
 pub enum ReportRead {
     /// Results of its tests.
     Tests(TestCounts),
-    /// The report is no evidence.
+    /// The report is not evidence.
     Problem {
-        /// Reason that it is no evidence.
+        /// Reason that it is not evidence.
         code: ReportProblem,
         /// Line of the file where reading stopped.
         #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -199,7 +199,7 @@ impl Named {
     }
 }
 
-/// Why a report is no evidence.
+/// Why a report is not evidence.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ReportProblem {
@@ -254,12 +254,12 @@ impl ReportProblem {
         match self {
             Self::Absent => ("absent", "is not there"),
             Self::Stale => ("stale", "was not written by this run of the command"),
-            Self::NoPlainFile => ("no_plain_file", "is no plain file with one name"),
-            Self::Outside => ("outside", "lies outside the project, by a link"),
+            Self::NoPlainFile => ("no_plain_file", "is not a regular file with a single name"),
+            Self::Outside => ("outside", "is outside the project because of a link"),
             Self::TooLarge => ("too_large", "is too large"),
             Self::TooManyTests => ("too_many_tests", "has too many tests"),
             Self::Encoding => ("encoding", "is not UTF-8"),
-            Self::Malformed => ("malformed", "is not written as its format wants"),
+            Self::Malformed => ("malformed", "is not valid in its format"),
             Self::Incomplete => ("incomplete", "is not complete"),
             Self::Unreadable => ("unreadable", "cannot be read"),
             Self::NoBaseline => (

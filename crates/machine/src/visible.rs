@@ -49,7 +49,7 @@ pub fn push_visible(shown: &mut String, letter: char) {
 /// Replaces the characters of a JSON document that steer by JSON escapes; its value stays the same.
 #[must_use]
 pub fn visible_json(document: String) -> String {
-    // Only strings can hold one; a line break between values is no part of any.
+    // Only strings can hold one; a line break between values is not a part of any.
     let steers = |letter: char| letter != '\n' && letter != '\t' && steers(letter);
     if !document.contains(steers) {
         return document;

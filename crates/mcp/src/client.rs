@@ -1,6 +1,6 @@
-//! One server, called directly: connected, introduced, and connected anew when it is gone.
+//! A client of one server: connected, introduced, and reconnected when the connection is lost.
 //!
-//! For a caller whom nobody can be asked through: it declares no capability, and whatever a server asks is refused.
+//! It is for callers without a person to ask: it declares no capability, and refuses whatever a server asks.
 
 mod inbound;
 mod tools;
@@ -30,10 +30,10 @@ use tools::ToolList;
 
 pub use tools::Definitions;
 
-/// How often one call may come back for more input.
+/// How often one call may ask for more input.
 const ROUNDS_MAX: usize = 32;
 
-/// A server that is kept up; it is ended by [`McpClient::close`].
+/// A server that is kept up until [`McpClient::close`].
 pub struct McpClient {
     dial: Box<dyn Dial>,
     greeting: Introduced,
@@ -50,16 +50,16 @@ impl fmt::Debug for McpClient {
     }
 }
 
-/// A server that is connected and introduced.
+/// A connected and introduced server.
 #[derive(Debug)]
 pub struct Live {
     peer: Arc<Peer>,
     era: Era,
-    /// The result of `initialize` or `server/discover`.
+    /// Result of `initialize` or `server/discover`.
     about: Object,
-    /// Why it ended, once it has.
+    /// Why the connection ended, once it has.
     fate: Fate,
-    /// Whether it answered anything since.
+    /// Whether it has answered anything since.
     answered: AtomicBool,
 }
 
@@ -69,7 +69,7 @@ impl Live {
         capability(&self.about, name)
     }
 
-    /// Adds to parameters what this server must know of us.
+    /// Adds to parameters what this server must know of the client.
     fn addressed(&self, params: Option<Object>, greeting: &Introduced) -> Option<Object> {
         match self.era {
             Era::Legacy => params,
@@ -79,7 +79,7 @@ impl Live {
 }
 
 impl McpClient {
-    /// Begins to keep a server up; needs a runtime of `tokio`.
+    /// Begins to keep a server up; needs a `tokio` runtime.
     #[must_use]
     pub fn connect(dial: Box<dyn Dial>, options: ConnectOptions) -> Arc<Self> {
         let client = Arc::new(Self {
@@ -93,14 +93,14 @@ impl McpClient {
         client
     }
 
-    /// Ends the connection for good.
+    /// Ends the connection permanently.
     pub fn close(&self) {
         if let Some(live) = self.state.close() {
             live.peer.close();
         }
     }
 
-    /// Calls a tool; dropped before it has ended, the call is cancelled at the server.
+    /// Calls a tool; dropping it before the end cancels the call at the server.
     pub async fn call(&self, tool: &str, arguments: Object) -> Outcome {
         let live = match self.state.live().await {
             Ok(live) => live,
@@ -116,7 +116,7 @@ impl McpClient {
         }
     }
 
-    /// Calls a tool of a server of the modern era, which may want input first.
+    /// Calls a tool of a server of the modern protocol, which may ask for input first.
     async fn call_in_rounds(&self, live: &Live, params: Object) -> Outcome {
         let mut more = Object::new();
         for _ in 0..ROUNDS_MAX {
@@ -136,7 +136,7 @@ impl McpClient {
                 None => Object::new(),
                 Some(Value::Object(requests)) => requests,
                 Some(_) => {
-                    let what = "`inputRequests` of the server is no object";
+                    let what = "`inputRequests` of the server is not an object";
                     return Outcome::error(INTERNAL_ERROR, what);
                 }
             };
@@ -158,14 +158,14 @@ impl McpClient {
         )
     }
 
-    /// Asks the server something.
+    /// Sends a request to the server.
     async fn ask(&self, live: &Live, method: &str, params: Option<Object>) -> Outcome {
         let params = live.addressed(params, &self.greeting);
         let asked = live.peer.request((), method, params).await;
         asked.unwrap_or_else(|_| self.state.gone(&live.fate))
     }
 
-    /// Returns why the server is away now; `None`: it is not.
+    /// Returns why the server is unavailable; `None` if it is available.
     #[must_use]
     pub fn why_away(&self) -> Option<Outcome> {
         self.state.why_away()
@@ -199,7 +199,7 @@ impl Reconnect for McpClient {
         self.take_messages(peer, incoming).await;
     }
 
-    /// Says that we are ready, and lets callers in.
+    /// Reports to the server that the client is ready, and lets callers in.
     async fn settle(self: &Arc<Self>, introduced: Introduction<()>) -> (Arc<Live>, ()) {
         let live = Arc::new(Live {
             peer: introduced.peer,

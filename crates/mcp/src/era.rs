@@ -1,8 +1,7 @@
-//! The two eras of the protocol, and what a message of one is in the other.
+//! The two protocols of MCP, and the translation of messages between them.
 //!
-//! Legacy: up to 2025-11-25, a session begins with `initialize`. Modern: from
-//! 2026-07-28, each request says in `_meta` who sends it. Between sides of one
-//! era nothing here is used.
+//! Legacy: up to 2025-11-25, a session begins with `initialize`. Modern: from 2026-07-28, each request says in `_meta` who sends
+//! it. Sides with the same protocol need no translation.
 
 use interlock_core::machine::Object;
 use serde_json::{Value, json, value::RawValue};
@@ -12,29 +11,29 @@ use crate::{
     message::{INVALID_PARAMS, Outcome},
 };
 
-/// The revision of the modern era.
+/// Revision of the modern protocol.
 pub const MODERN: &str = "2026-07-28";
-/// The revisions of the legacy era, newest first.
+/// Revisions of the legacy protocol, newest first.
 pub const LEGACY: [&str; 4] = ["2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05"];
-/// A revision that is not spoken here.
+/// Code for an unsupported revision.
 pub const UNSUPPORTED_VERSION: i64 = -32_022;
-/// Errors by which a server of the modern era is known.
+/// Error codes that only a server of the modern protocol sends.
 pub const MODERN_ERRORS: [i64; 3] = [-32_020, -32_021, UNSUPPORTED_VERSION];
 
-/// Where a request of the modern era names its revision.
+/// Key of a modern request's revision.
 pub const VERSION_KEY: &str = "io.modelcontextprotocol/protocolVersion";
-/// Where it says what the client can do.
+/// Key of its client's capabilities.
 pub const CAPABILITIES_KEY: &str = "io.modelcontextprotocol/clientCapabilities";
-/// Where it says who the client is.
+/// Key of its client's name and version.
 pub const CLIENT_KEY: &str = "io.modelcontextprotocol/clientInfo";
-/// Where it says what the client wants logged.
+/// Key of the log level that its client wants.
 pub const LOG_KEY: &str = "io.modelcontextprotocol/logLevel";
-/// Where a result says who the server is.
+/// Key of a result's server.
 pub const SERVER_KEY: &str = "io.modelcontextprotocol/serverInfo";
-/// Where a notification names its subscription.
+/// Key of a notification's subscription.
 pub const SUBSCRIPTION_KEY: &str = "io.modelcontextprotocol/subscriptionId";
 
-/// How severe a log message is, least first.
+/// Levels of log messages, least severe first.
 const LOG_LEVELS: [&str; 8] = [
     "debug",
     "info",
@@ -46,7 +45,7 @@ const LOG_LEVELS: [&str; 8] = [
     "emergency",
 ];
 
-/// An era of the protocol.
+/// One of the two protocols.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Era {
     /// Up to 2025-11-25: a session begins with `initialize`.
@@ -55,20 +54,20 @@ pub enum Era {
     Modern,
 }
 
-/// Who a client says it is.
+/// The introduction of a client.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Introduced {
-    /// The era it speaks.
+    /// Protocol of the client.
     pub era: Era,
-    /// The revision it asks for.
+    /// Requested revision.
     pub version: String,
-    /// What it can do.
+    /// Capabilities of the client.
     pub capabilities: Value,
-    /// What it calls itself.
+    /// Name and version of the client.
     pub client: Option<Value>,
-    /// From which severity on it wants log messages; `None`: none.
+    /// Least severe log messages that it wants; `None` for none.
     pub log_level: Option<String>,
-    /// The parameters of `initialize`, in the legacy era.
+    /// Parameters of `initialize`, in the legacy protocol.
     pub initialize: Object,
 }
 
@@ -91,7 +90,7 @@ impl Introduced {
         })
     }
 
-    /// Reads what a request of the modern era says of its client; `None`: it is of the legacy era.
+    /// Reads the client's introduction from a request of the modern protocol; returns `None` for the legacy protocol.
     pub fn by_meta(params: Option<&Object>) -> Option<Result<Self, Outcome>> {
         let meta = params?.get("_meta")?.as_object()?;
         let version = meta.get(VERSION_KEY)?;
@@ -116,14 +115,14 @@ impl Introduced {
         }))
     }
 
-    /// Tells whether the client declared a capability.
+    /// Returns whether the client declared a capability.
     pub fn can(&self, capability: &str) -> bool {
         self.capabilities
             .get(capability)
             .is_some_and(Value::is_object)
     }
 
-    /// Tells whether a person at the client can be shown a form.
+    /// Returns whether a person at the client can be shown a form.
     pub fn can_show_forms(&self) -> bool {
         let Some(elicitation) = self
             .capabilities
@@ -132,11 +131,11 @@ impl Introduced {
         else {
             return false;
         };
-        // Named before there were modes, the capability meant forms.
+        // Before there were modes, the capability meant forms.
         elicitation.contains_key("form") || !elicitation.contains_key("url")
     }
 
-    /// Tells whether it can answer a request of a server.
+    /// Returns whether it can answer a request of a server.
     pub fn answers(&self, method: &str) -> bool {
         match method {
             "elicitation/create" => self.can("elicitation"),
@@ -146,7 +145,7 @@ impl Introduced {
         }
     }
 
-    /// Tells whether it wants a log message of this severity.
+    /// Returns whether it wants a log message of this severity.
     pub fn wants_logged(&self, level: Option<&str>) -> bool {
         let severity = |level: &str| LOG_LEVELS.iter().position(|known| *known == level);
         match (&self.log_level, level) {
@@ -156,7 +155,7 @@ impl Introduced {
         }
     }
 
-    /// Stands for a client that has not said who it is.
+    /// Represents a client that has not introduced itself.
     #[must_use]
     pub fn nobody() -> Self {
         Self {
@@ -169,7 +168,7 @@ impl Introduced {
         }
     }
 
-    /// Returns parameters of `initialize` for a server of the legacy era.
+    /// Returns parameters of `initialize` for a server of the legacy protocol.
     pub fn to_initialize(&self) -> Object {
         if self.era == Era::Legacy {
             return self.initialize.clone();
@@ -183,7 +182,7 @@ impl Introduced {
         params
     }
 
-    /// Adds what a server of the modern era must know of the client.
+    /// Adds what a server of the modern protocol must know of the client.
     pub fn to_meta(&self, params: Option<Object>) -> Object {
         let mut params = params.unwrap_or_default();
         let mut meta = match params.shift_remove("_meta") {
@@ -203,19 +202,19 @@ impl Introduced {
     }
 }
 
-/// Says which revisions are spoken here.
+/// Creates the error for an unsupported revision.
 pub fn unsupported(version: &str) -> Outcome {
     let data = json!({"supported": versions(), "requested": version});
     let message = format!("protocol version `{version}` is not supported");
     Outcome::error_with(UNSUPPORTED_VERSION, &message, &data)
 }
 
-/// Lists the revisions spoken here, newest first.
+/// Lists the supported revisions, newest first.
 pub fn versions() -> Vec<&'static str> {
     std::iter::once(MODERN).chain(LEGACY).collect()
 }
 
-/// Takes out of a request what a server of the legacy era does not know.
+/// Removes what a server of the legacy protocol does not know from a request.
 pub fn request_to_legacy(params: Option<Object>) -> Option<Object> {
     let mut params = params?;
     params.shift_remove("inputResponses");
@@ -231,7 +230,7 @@ pub fn request_to_legacy(params: Option<Object>) -> Option<Object> {
     Some(params)
 }
 
-/// Takes out of a result what a client of the legacy era does not know.
+/// Removes what a client of the legacy protocol does not know from a result.
 pub fn result_to_legacy(result: Box<RawValue>) -> Box<RawValue> {
     let Some(mut fields) = Fields::of(&result) else {
         return result;
@@ -246,7 +245,7 @@ pub fn result_to_legacy(result: Box<RawValue>) -> Box<RawValue> {
     fields.write()
 }
 
-/// Adds to a result what a client of the modern era must find.
+/// Adds what a client of the modern protocol requires to a result.
 pub fn result_to_modern(method: &str, result: Box<RawValue>) -> Box<RawValue> {
     let Some(mut fields) = Fields::of(&result) else {
         return result;
@@ -265,7 +264,7 @@ pub fn result_to_modern(method: &str, result: Box<RawValue>) -> Box<RawValue> {
     fields.write()
 }
 
-/// Tells whether results of a method say how long they are good.
+/// Returns whether results of a method say how long they are valid.
 pub fn is_cached(method: &str) -> bool {
     matches!(
         method,
@@ -278,7 +277,7 @@ pub fn is_cached(method: &str) -> bool {
     )
 }
 
-/// Takes out of a notification what names a subscription.
+/// Removes the subscription from a notification.
 pub fn without_subscription(params: Option<Object>) -> Option<Object> {
     let mut params = params?;
     if let Some(Value::Object(meta)) = params.get_mut("_meta") {
@@ -290,7 +289,7 @@ pub fn without_subscription(params: Option<Object>) -> Option<Object> {
     (!params.is_empty()).then_some(params)
 }
 
-/// Writes into a notification which subscription it belongs to.
+/// Adds the subscription to a notification.
 pub fn with_subscription(params: Option<Object>, id: Value) -> Object {
     let mut params = params.unwrap_or_default();
     let meta = params.entry("_meta").or_insert_with(|| json!({}));
@@ -312,7 +311,7 @@ mod tests {
             (Some("warning"), Some("error"), true),
             (Some("emergency"), Some("alert"), false),
             (Some("debug"), Some("debug"), true),
-            // One without a severity may be important.
+            // A message without a severity may be important.
             (Some("emergency"), None, true),
             (None, Some("emergency"), false),
             (None, None, false),

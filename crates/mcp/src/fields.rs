@@ -1,6 +1,6 @@
-//! The fields of a JSON object, their values as they were written.
+//! The fields of a JSON object, with their values as written.
 //!
-//! Looking for a field of a result of many megabytes should not take it apart.
+//! Looking up a field should not parse all of a result of many megabytes.
 
 use std::{borrow::Cow, fmt};
 
@@ -13,31 +13,31 @@ use serde_json::{Value, value::RawValue};
 
 use crate::message::raw;
 
-/// The fields of an object, in their order.
+/// The fields of an object, in order.
 #[derive(Debug)]
 pub struct Fields<'a> {
     fields: Vec<(Cow<'a, str>, Cow<'a, RawValue>)>,
 }
 
 impl<'a> Fields<'a> {
-    /// Reads the fields; `None`: it is no object.
+    /// Parses the fields; returns `None` if it is not an object.
     pub fn of(value: &'a RawValue) -> Option<Self> {
         serde_json::from_str(value.get()).ok()
     }
 
-    /// Tells whether there are none.
+    /// Returns whether there are none.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// Returns how many fields there are.
+    /// Returns the number of fields.
     #[must_use]
     pub fn len(&self) -> usize {
         self.fields.len()
     }
 
-    /// Returns the text of a field, the last where there are several.
+    /// Returns the text of a field; the last one if there are several.
     pub fn get(&self, name: &str) -> Option<&RawValue> {
         let mut found = self.fields.iter().rev();
         found
@@ -50,17 +50,17 @@ impl<'a> Fields<'a> {
         serde_json::from_str(self.get(name)?.get()).ok()
     }
 
-    /// Returns a field that is a text.
+    /// Returns a text field.
     pub fn text(&self, name: &str) -> Option<String> {
         serde_json::from_str(self.get(name)?.get()).ok()
     }
 
-    /// Takes a field out.
+    /// Removes a field.
     pub fn remove(&mut self, name: &str) {
         self.fields.retain(|(key, _)| key != name);
     }
 
-    /// Sets a field, in its place or as the last.
+    /// Sets a field in place, or adds it at the end.
     pub fn set(&mut self, name: &'static str, value: &Value) {
         let value = Cow::Owned(raw(value));
         match self.fields.iter_mut().find(|(key, _)| key == name) {
@@ -69,7 +69,7 @@ impl<'a> Fields<'a> {
         }
     }
 
-    /// Sets a field that is not there yet, as the first.
+    /// Adds a new field at the beginning.
     pub fn set_first(&mut self, name: &'static str, value: &Value) {
         self.fields.insert(0, (name.into(), Cow::Owned(raw(value))));
     }
@@ -89,7 +89,7 @@ impl<'a> Fields<'a> {
             map.end()
         });
         let text = written.ok().and_then(|()| String::from_utf8(text).ok());
-        // Made of texts that are JSON: it is JSON.
+        // It consists of texts that are JSON: it is JSON.
         text.and_then(|text| RawValue::from_string(text).ok())
             .unwrap_or_else(|| raw(&Value::Null))
     }

@@ -1,6 +1,6 @@
-//! The first words with a server: which era it speaks, and what it can do.
+//! The introduction to a server: which protocol it supports, and what it can do.
 //!
-//! A client's own era is tried first, so that sides which share one need no translation.
+//! A client's own protocol is tried first, so that no translation is needed if the server supports it.
 
 use std::{
     sync::{Arc, Mutex, MutexGuard, PoisonError},
@@ -17,21 +17,21 @@ use crate::{
     peer::{Peer, RequestTag},
 };
 
-/// How long a server may take to show that it knows the modern era.
+/// How long a server may take to show that it knows the modern protocol.
 const PROBE_TIME: Duration = Duration::from_secs(5);
 
-/// The eras that a server would not speak when it was asked; it need not be asked again.
+/// Protocols that a server has refused, which need not be tried again.
 #[derive(Debug, Default)]
 pub struct Eras {
     refused: Mutex<Vec<Era>>,
 }
 
-/// The era that is being tried on a connection that is not up yet.
+/// Protocol that is being tried on a new connection.
 #[derive(Debug, Default)]
 pub struct TriedEra(Mutex<Option<Era>>);
 
 impl TriedEra {
-    /// Returns the era that was being tried when the connection ended, once.
+    /// Returns the protocol that was being tried when the connection ended, once.
     #[must_use]
     pub fn take(&self) -> Option<Era> {
         lock(&self.0).take()
@@ -39,13 +39,13 @@ impl TriedEra {
 }
 
 impl Eras {
-    /// Tells whether it would not speak an era when it was asked.
+    /// Returns whether the server has refused a protocol.
     #[must_use]
     pub fn refused(&self, era: Era) -> bool {
         lock(&self.refused).contains(&era)
     }
 
-    /// Remembers that it will not speak an era.
+    /// Records that the server refuses a protocol.
     pub fn refuses(&self, era: Era) {
         let mut refused = lock(&self.refused);
         if !refused.contains(&era) {
@@ -53,28 +53,28 @@ impl Eras {
         }
     }
 
-    /// Forgets which eras it would not speak: it may be another program by now.
+    /// Forgets the refused protocols: the server may be another program by now.
     fn forgive(&self) {
         lock(&self.refused).clear();
     }
 }
 
-/// What came of the first words.
+/// Result of the introduction.
 #[derive(Debug)]
 pub enum Handshake {
-    /// The server speaks this era, and says this of itself.
+    /// The server supports this protocol, and describes itself.
     Done(Era, Object),
-    /// The server wants nothing of it: this is what it said.
+    /// The server refuses, with this answer.
     Refused(Outcome),
-    /// The connection broke.
+    /// The connection was lost.
     Broken,
 }
 
-/// What came of trying one era.
+/// Result of trying one protocol.
 enum Tried {
     Known(Object),
     No(Outcome),
-    /// It is of this era, and will not speak.
+    /// The server has this protocol, and refuses.
     Never(Outcome),
     Silent,
     Broken,
@@ -98,7 +98,7 @@ pub async fn shake<T: RequestTag>(
         (usual, other)
     };
     let mut refused = None;
-    // What was silent the first time may only have been slow to start.
+    // A server that was silent the first time may only have been slow to start.
     for (era, last) in [(first, false), (second, false), (first, true)] {
         if last && refused.is_some() && first == Era::Legacy {
             break;
@@ -145,7 +145,7 @@ async fn try_era<T: RequestTag>(
             };
             let asked = async {
                 match ask().await {
-                    // It says that it speaks what it was asked in.
+                    // It reports that it supports the requested one.
                     Ok(Outcome::Error(error)) if offers(&error, MODERN) => ask().await,
                     answered => answered,
                 }
@@ -164,7 +164,7 @@ async fn try_era<T: RequestTag>(
     }
 }
 
-/// Reads an answer, which must hold `mark` to be one.
+/// Evaluates an answer, which must contain `mark` to be valid.
 fn tried(outcome: Outcome, mark: &str) -> Tried {
     match &outcome {
         Outcome::Result(result) => match serde_json::from_str(result.get()) {
@@ -187,13 +187,13 @@ fn tried(outcome: Outcome, mark: &str) -> Tried {
     }
 }
 
-/// Tells whether a result is in a revision in which nothing begins with `initialize`.
+/// Returns whether a result belongs to a revision without `initialize`.
 fn begins_nothing(about: &Object) -> bool {
     let version = about.get("protocolVersion").and_then(Value::as_str);
     version.is_some_and(|version| version >= MODERN)
 }
 
-/// Tells whether an error refuses a revision and names `version` among those that are spoken.
+/// Returns whether an error refuses a revision and offers `version`.
 fn offers(error: &RawValue, version: &str) -> bool {
     let error: Value = serde_json::from_str(error.get()).unwrap_or_default();
     let supported = error.pointer("/data/supported").and_then(Value::as_array);
@@ -201,7 +201,7 @@ fn offers(error: &RawValue, version: &str) -> bool {
         && supported.is_some_and(|versions| versions.iter().any(|known| known == version))
 }
 
-/// Tells whether an error is of a server that will not speak the legacy era either.
+/// Returns whether an error comes from a server that will not accept the legacy protocol either.
 fn is_modern(error: &RawValue) -> bool {
     let error: Value = serde_json::from_str(error.get()).unwrap_or_default();
     let code = error.get("code").and_then(Value::as_i64);
@@ -216,6 +216,6 @@ fn is_modern(error: &RawValue) -> bool {
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    // Nothing is left half changed under one of them.
+    // A panic leaves nothing half changed under these locks.
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

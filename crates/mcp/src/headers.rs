@@ -1,7 +1,7 @@
 //! The headers of revision 2026-07-28 that repeat what a body says.
 //!
 //! One table for both sides: what is sent to a server, and what is compared
-//! with the body a client sent. Texts that are no plain ASCII travel in base64.
+//! with the body a client sent. Texts that are not plain ASCII travel in base64.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -25,7 +25,7 @@ pub const LAST_EVENT: HeaderName = HeaderName::from_static("last-event-id");
 const PARAMETER: &str = "mcp-param-";
 const ENCODED: (&str, &str) = ("=?base64?", "?=");
 const ANNOTATION: &str = "x-mcp-header";
-/// Integers beyond it are no numbers of JavaScript.
+/// Integers beyond it are not numbers of JavaScript.
 const SAFE_INTEGER: u64 = (1 << 53) - 1;
 
 /// How a method's `Mcp-Name` is found in its parameters, and whether it must be sent.
@@ -135,12 +135,12 @@ fn collect(
                 .as_str()
                 .filter(|mark| !mark.is_empty())
                 .and_then(|mark| HeaderName::try_from(format!("{PARAMETER}{mark}")).ok())
-                .ok_or_else(|| format!("`{name}`: {mark} is no name of a header"))?;
+                .ok_or_else(|| format!("`{name}`: {mark} is not a name of a header"))?;
             if !matches!(
                 property.get("type").and_then(Value::as_str),
                 Some("string" | "integer" | "boolean")
             ) {
-                return Err(format!("`{name}` is no text, integer or boolean"));
+                return Err(format!("`{name}` is not a text, integer or boolean"));
             }
             found.push(Mirrored {
                 path: path.clone(),
@@ -153,7 +153,7 @@ fn collect(
     Ok(())
 }
 
-/// Counts the marks of a schema, wherever they stand; data in it is no schema.
+/// Counts the marks of a schema, wherever they stand; data in it is not a schema.
 fn count(schema: &Value, depth: usize) -> usize {
     // Deeper ones cannot come from text: the parser stops at 128.
     if depth > 256 {
@@ -230,7 +230,7 @@ pub fn verify(
     {
         match single(headers, &NAME)? {
             Some(value) => {
-                let value = decode(value).ok_or("header `Mcp-Name` is no valid base64")?;
+                let value = decode(value).ok_or("header `Mcp-Name` is not valid base64")?;
                 if value != expected {
                     return Err(format!(
                         "header `Mcp-Name` is `{value}`, the body's `{field}` is `{expected}`"
@@ -256,7 +256,7 @@ fn verify_parameter(headers: &HeaderMap, request: &Request, one: &Mirrored) -> R
         (Some(_), None) => Err(format!("header `{header}` has no value in the body")),
         (Some(sent), Some(expected)) => {
             let sent =
-                decode(sent).ok_or_else(|| format!("header `{header}` is no valid base64"))?;
+                decode(sent).ok_or_else(|| format!("header `{header}` is not valid base64"))?;
             if sent == expected || same_integer(value, &sent) {
                 Ok(())
             } else {

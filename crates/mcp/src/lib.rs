@@ -1,8 +1,9 @@
-//! The client side of MCP: messages, the revisions of the protocol, and how servers are reached.
+//! The client side of MCP: messages, revisions of the protocol, and transports.
 //!
-//! Knows no run, no policy and no configuration. What passes is kept as it was written, also where it is not known here.
+//! This crate knows no run, no policy and no configuration. Forwarded content stays as written, including parts that are unknown
+//! here.
 //!
-//! **Invariant.** Whatever is read is bounded; a server gets no token of the person; it is ended with all that it started.
+//! **Invariant.** Whatever is read is bounded; a server gets no token of the person; it is ended with everything that it started.
 
 pub mod channel;
 pub mod client;

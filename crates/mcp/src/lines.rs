@@ -1,4 +1,4 @@
-//! Messages as lines of bytes: how both sides of stdio speak.
+//! Messages as lines, the format of both sides of stdio.
 
 use std::io;
 
@@ -6,23 +6,23 @@ use tokio::io::{AsyncBufRead, AsyncBufReadExt as _, AsyncWrite, AsyncWriteExt as
 
 use crate::message::Envelope;
 
-/// Bytes that a buffer keeps once a message is through.
+/// Number of bytes that a buffer keeps after a message.
 const KEPT_BYTES: usize = 1_048_576;
-/// Bytes looked at, from either end, for the id of a message that is too long.
+/// Number of bytes at either end of an overlong message that are searched for its id.
 const ENDS_BYTES: usize = 4_096;
 
-/// What came of reading a line.
+/// Result of reading a line.
 #[derive(Debug, PartialEq, Eq)]
 pub enum LineRead {
-    /// It is in the buffer, without its end.
+    /// The line is in the buffer, without its line break.
     Whole,
-    /// It was longer than allowed; the buffer holds both its ends.
+    /// The line was too long; the buffer contains both its ends.
     TooLong,
-    /// There is none: the other side is gone.
+    /// The other side is gone.
     End,
 }
 
-/// Reads a line into `buffer`, of at most `bytes_max`; what is longer is passed over.
+/// Reads a line of at most `bytes_max` into `buffer`; the rest of a longer one is skipped.
 pub async fn read_line(
     reader: &mut (impl AsyncBufRead + Unpin),
     buffer: &mut Vec<u8>,
@@ -78,7 +78,7 @@ fn whole(buffer: &mut Vec<u8>, tail: Option<Vec<u8>>) -> LineRead {
     }
 }
 
-/// Empties a buffer and gives back what a rare long message took.
+/// Empties a buffer and frees the memory of a rare long message.
 fn empty(buffer: &mut Vec<u8>) {
     buffer.clear();
     buffer.shrink_to(KEPT_BYTES);
@@ -96,7 +96,7 @@ pub async fn write_line(
     writer.write_all(buffer).await
 }
 
-/// Writes messages as one line that holds them all.
+/// Writes messages as one line that contains them all.
 pub async fn write_batch(
     writer: &mut (impl AsyncWrite + Unpin),
     buffer: &mut Vec<u8>,
@@ -111,14 +111,14 @@ pub async fn write_batch(
     writer.write_all(buffer).await
 }
 
-/// Finds the number that an answer of ours-to-be is known by, in the ends of a message that was too long.
+/// Finds the number that an answer refers to, in the ends of an overlong message.
 pub fn answered_number(ends: &[u8]) -> Option<u64> {
-    // Some put blanks between the tokens; in what is looked for, none means anything.
+    // Some implementations put blanks between the tokens, which have no meaning here.
     let text: String = String::from_utf8_lossy(ends)
         .chars()
         .filter(|c| !c.is_ascii_whitespace())
         .collect();
-    // Implementations write it first or last; in between it could be a part of the result.
+    // Implementations write it first or last; in between it could be part of the result.
     let first = text
         .strip_prefix('{')
         .map(|rest| rest.trim_start_matches(r#""jsonrpc":"2.0","#));
@@ -147,7 +147,7 @@ mod tests {
     use super::*;
 
     async fn lines(text: &[u8], bytes_max: usize) -> Vec<(LineRead, String)> {
-        // A small buffer cuts lines at awkward places.
+        // A small buffer splits lines at awkward places.
         let mut reader = tokio::io::BufReader::with_capacity(3, text);
         let (mut buffer, mut read) = (Vec::new(), Vec::new());
         loop {

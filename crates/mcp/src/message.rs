@@ -1,7 +1,7 @@
-//! JSON-RPC messages as they pass through: read as far as needed, kept verbatim.
+//! JSON-RPC messages as they pass through: parsed as far as needed, kept verbatim.
 //!
-//! What a client sends is read whole and written anew, so that a server gets
-//! what was judged. What a server answers keeps its text.
+//! A client's message is parsed completely and written again, so that a server gets what was judged. A server's answer keeps its
+//! text.
 
 mod read;
 mod write;
@@ -16,23 +16,23 @@ use serde_json::{
 
 pub use read::{Frame, Malformed, read_client, read_server};
 
-/// What cannot be read as JSON.
+/// Code for text that is not JSON.
 pub const PARSE_ERROR: i64 = -32_700;
-/// What is no request, or not now.
+/// Code for a message that is not a request, or not allowed now.
 pub const INVALID_REQUEST: i64 = -32_600;
-/// What nobody here answers.
+/// Code for an unknown method.
 pub const METHOD_NOT_FOUND: i64 = -32_601;
-/// Parameters that do not fit.
+/// Code for invalid parameters.
 pub const INVALID_PARAMS: i64 = -32_602;
-/// A failure behind the one who is asked.
+/// Code for an internal failure.
 pub const INTERNAL_ERROR: i64 = -32_603;
-/// What the data of an error has where its server is not there now, and may be again.
+/// Key of an error's data if its server is temporarily unavailable.
 pub const AWAY: &str = "interlock.away";
 
-/// The id of a request: unique among those under way on one link.
+/// The id of a request, unique among the open ones of a channel.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum Id {
-    /// A number, as it was written.
+    /// A number as written.
     Number(Number),
     /// A text.
     Text(String),
@@ -50,44 +50,44 @@ impl fmt::Display for Id {
 /// One message, in either direction.
 #[derive(Debug, Clone)]
 pub enum Message {
-    /// Wants an answer.
+    /// Expects an answer.
     Request(Request),
-    /// Wants none.
+    /// Expects no answer.
     Notification(Notification),
     /// Answers a request.
     Response(Response),
 }
 
-/// A message that wants an answer.
+/// A message that expects an answer.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Request {
-    /// What the answer will be known by.
+    /// Id of the answer.
     pub id: Id,
-    /// What is asked for.
+    /// Method of the request.
     pub method: String,
-    /// Its parameters; `None`: the field was not there.
+    /// Parameters; `None` if the field is missing.
     pub params: Option<Object>,
 }
 
-/// A message that wants no answer.
+/// A message that expects no answer.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Notification {
-    /// What is told.
+    /// Method of the notification.
     pub method: String,
-    /// Its parameters; `None`: the field was not there.
+    /// Parameters; `None` if the field is missing.
     pub params: Option<Object>,
 }
 
 /// The answer to a request.
 #[derive(Debug, Clone)]
 pub struct Response {
-    /// The id of the request; `None`: the request could not be read.
+    /// Id of the request; `None` if the request could not be parsed.
     pub id: Option<Id>,
-    /// What came of it.
+    /// Outcome of the request.
     pub outcome: Outcome,
 }
 
-/// What came of a request, with the text the server wrote.
+/// The outcome of a request, in the server's own text.
 #[derive(Debug, Clone)]
 pub enum Outcome {
     /// Its result: any JSON value.
@@ -96,14 +96,14 @@ pub enum Outcome {
     Error(Box<RawValue>),
 }
 
-/// A message on a link, and the request it belongs to.
+/// A message on a channel, with the request that it belongs to.
 #[derive(Debug, Clone)]
 pub struct Envelope {
     /// The message.
     pub message: Message,
-    /// The request of the other side in whose stream it travels, on transports that have such streams.
+    /// The other side's request in whose stream it travels, on transports with such streams.
     ///
-    /// For a response this is the request that it answers, and may be left out.
+    /// For a response this is the request that it answers, and may be omitted.
     pub about: Option<Id>,
 }
 
@@ -117,7 +117,7 @@ impl From<Message> for Envelope {
 }
 
 impl Request {
-    /// Returns a text of the parameters by its name.
+    /// Returns a text parameter by its name.
     #[must_use]
     pub fn text(&self, name: &str) -> Option<&str> {
         self.params.as_ref()?.get(name).and_then(Value::as_str)
@@ -125,7 +125,7 @@ impl Request {
 }
 
 impl Id {
-    /// Returns the id as a value of JSON.
+    /// Returns the id as a JSON value.
     #[must_use]
     pub fn to_value(&self) -> Value {
         match self {
@@ -134,7 +134,7 @@ impl Id {
         }
     }
 
-    /// Reads an id; `None`: it is neither a number nor a text.
+    /// Parses an id; returns `None` if it is neither a number nor a text.
     #[must_use]
     pub fn from_value(value: &Value) -> Option<Self> {
         match value {
@@ -152,25 +152,25 @@ impl From<u64> for Id {
 }
 
 impl Outcome {
-    /// Makes a result of a value.
+    /// Creates a result from a value.
     #[must_use]
     pub fn result(value: &Value) -> Self {
         Self::Result(raw(value))
     }
 
-    /// Makes an error of a code and a message.
+    /// Creates an error from a code and a message.
     #[must_use]
     pub fn error(code: i64, message: &str) -> Self {
         Self::Error(raw(&json!({"code": code, "message": message})))
     }
 
-    /// Makes the error of a server that is not there now, and may be again.
+    /// Creates the error of a server that is temporarily unavailable.
     #[must_use]
     pub fn away(message: &str) -> Self {
         Self::error_with(INTERNAL_ERROR, message, &json!({ AWAY: true }))
     }
 
-    /// Makes an error with more about it.
+    /// Creates an error with additional data.
     #[must_use]
     pub fn error_with(code: i64, message: &str, data: &Value) -> Self {
         Self::Error(raw(
@@ -178,7 +178,7 @@ impl Outcome {
         ))
     }
 
-    /// Returns the code of an error; `None`: a result, or an error without one.
+    /// Returns the code of an error; `None` for a result, or an error without one.
     #[must_use]
     pub fn error_code(&self) -> Option<i64> {
         let Self::Error(error) = self else {
@@ -188,7 +188,7 @@ impl Outcome {
         error.get("code")?.as_i64()
     }
 
-    /// Returns the sentence of an error; `None`: a result, or an error without one.
+    /// Returns the message of an error; `None` for a result, or an error without one.
     #[must_use]
     pub fn error_message(&self) -> Option<String> {
         let Self::Error(error) = self else {
@@ -200,7 +200,7 @@ impl Outcome {
 }
 
 impl Envelope {
-    /// Makes the answer to a request.
+    /// Creates the answer to a request.
     #[must_use]
     pub fn response(id: Id, outcome: Outcome) -> Self {
         Message::Response(Response {
@@ -210,7 +210,7 @@ impl Envelope {
         .into()
     }
 
-    /// Makes a notification.
+    /// Creates a notification.
     #[must_use]
     pub fn notification(method: &str, params: Option<Object>) -> Self {
         Message::Notification(Notification {
@@ -220,7 +220,7 @@ impl Envelope {
         .into()
     }
 
-    /// Makes a request.
+    /// Creates a request.
     #[must_use]
     pub fn request(id: Id, method: &str, params: Option<Object>) -> Self {
         Message::Request(Request {
@@ -231,7 +231,7 @@ impl Envelope {
         .into()
     }
 
-    /// Says in whose stream it travels.
+    /// Sets the request in whose stream it travels.
     #[must_use]
     pub fn about(mut self, about: Option<Id>) -> Self {
         self.about = about;
@@ -242,6 +242,6 @@ impl Envelope {
 /// Writes a value as it will be sent.
 #[must_use]
 pub fn raw(value: &Value) -> Box<RawValue> {
-    // A value's keys are texts: writing it cannot fail.
+    // A value's keys are texts: serializing it cannot fail.
     to_raw_value(value).unwrap_or_else(|_| RawValue::NULL.to_owned())
 }

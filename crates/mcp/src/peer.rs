@@ -1,7 +1,6 @@
-//! The requests of ours that one other side has yet to answer.
+//! Requests that the other side has yet to answer.
 //!
-//! Knows JSON-RPC and nothing of MCP but how a request is cancelled: dropping
-//! one that is under way cancels it.
+//! This module knows JSON-RPC but of MCP only how a request is cancelled: dropping an open one cancels it.
 
 use std::{
     collections::BTreeMap,
@@ -15,15 +14,15 @@ use tokio::sync::{mpsc, oneshot};
 
 use crate::message::{Envelope, Id, Message, Outcome, Request};
 
-/// What a request of ours belongs to.
+/// What a request belongs to.
 pub trait RequestTag: Clone + fmt::Debug + Send + Sync + 'static {
-    /// Returns what is said with the cancellation of the request.
+    /// Returns the parameters of the request's cancellation.
     fn why_cancelled(&self) -> Option<Object> {
         None
     }
 }
 
-/// A request that belongs to nothing but ourselves.
+/// The tag of requests that belong to nothing else.
 impl RequestTag for () {}
 
 /// The other side of a connection.
@@ -34,7 +33,7 @@ pub struct Peer<T: RequestTag = ()> {
 
 #[derive(Debug)]
 struct Inner<T> {
-    /// `None`: the connection is over.
+    /// `None` once the connection is over.
     outgoing: Option<mpsc::Sender<Envelope>>,
     next: u64,
     under_way: BTreeMap<u64, UnderWay<T>>,
@@ -48,12 +47,12 @@ struct UnderWay<T> {
     cancellable: bool,
 }
 
-/// The other side is gone, or went before it answered.
+/// The other side is gone, or left before it answered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Gone;
 
 impl<T: RequestTag> Peer<T> {
-    /// Takes the way to the other side.
+    /// Wraps the channel to the other side.
     #[must_use]
     pub fn new(outgoing: mpsc::Sender<Envelope>) -> Arc<Self> {
         Arc::new(Self {
@@ -66,7 +65,7 @@ impl<T: RequestTag> Peer<T> {
     }
 
     fn lock(&self) -> MutexGuard<'_, Inner<T>> {
-        // Nothing is left half done under the lock.
+        // Nothing is half done under the lock.
         self.inner.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -76,7 +75,7 @@ impl<T: RequestTag> Peer<T> {
         let mut inner = self.lock();
         let number = inner.next;
         inner.next += 1;
-        // On a connection that is over, the sender is dropped and the answer is `Gone`.
+        // On a closed connection, the sender is dropped and the answer is `Gone`.
         if inner.outgoing.is_some() {
             let under_way = UnderWay {
                 reply,
@@ -92,7 +91,7 @@ impl<T: RequestTag> Peer<T> {
         }
     }
 
-    /// Sends a request and waits for what it comes to.
+    /// Sends a request and waits for its outcome.
     ///
     /// # Errors
     /// The other side is gone.
@@ -107,7 +106,7 @@ impl<T: RequestTag> Peer<T> {
         flight.reply().await
     }
 
-    /// Sends a message in its turn.
+    /// Sends a message in order.
     ///
     /// # Errors
     /// The other side is gone.
@@ -129,20 +128,20 @@ impl<T: RequestTag> Peer<T> {
         }
     }
 
-    /// Gives an answer to the request that waits for it; `false`: none does.
+    /// Delivers an answer to the request that waits for it; returns `false` if none does.
     pub fn answered(&self, id: &Id, reply: Outcome) -> bool {
         let waiting = number(id).and_then(|number| self.lock().under_way.remove(&number));
         waiting.is_some_and(|waiting| waiting.reply.send(reply).is_ok())
     }
 
-    /// Returns what a request of ours belongs to, by its id or by a progress token.
+    /// Returns the tag of an open request, by its id or by a progress token.
     #[must_use]
     pub fn tag(&self, id: &Id) -> Option<T> {
         let number = number(id)?;
         Some(self.lock().under_way.get(&number)?.tag.clone())
     }
 
-    /// Returns what the requests under way belong to, the oldest first.
+    /// Returns the tags of the open requests, oldest first.
     #[must_use]
     pub fn tags(&self) -> Vec<T> {
         let inner = self.lock();
@@ -155,7 +154,7 @@ impl<T: RequestTag> Peer<T> {
 
     /// Ends the connection from our side: requests in flight are cancelled at the other side and answered `Gone`.
     ///
-    /// Whoever waits for one of them may drop it only later, when nothing can be sent any more.
+    /// A caller may drop its request only after this, when nothing can be sent any more.
     pub fn close(&self) {
         let (outgoing, under_way) = {
             let mut inner = self.lock();
@@ -181,12 +180,12 @@ fn cancellation<T: RequestTag>(number: u64, tag: &T) -> Envelope {
 fn number(id: &Id) -> Option<u64> {
     match id {
         Id::Number(number) => number.as_u64(),
-        // Some servers write a number they were given as a text.
+        // Some servers write a number that they received as a text.
         Id::Text(text) => text.parse().ok(),
     }
 }
 
-/// A request on its way; dropped before its answer came, it is cancelled.
+/// An open request; dropping it before its answer cancels it.
 #[derive(Debug)]
 pub struct InFlight<T: RequestTag = ()> {
     peer: Arc<Peer<T>>,
@@ -195,7 +194,7 @@ pub struct InFlight<T: RequestTag = ()> {
 }
 
 impl<T: RequestTag> InFlight<T> {
-    /// Returns the number it is known by, which is its progress token, too.
+    /// Returns the number of the request, which is also its progress token.
     #[must_use]
     pub const fn number(&self) -> u64 {
         self.number
@@ -227,7 +226,7 @@ impl<T: RequestTag> InFlight<T> {
     /// Waits for its answer.
     ///
     /// # Errors
-    /// The other side went before it answered.
+    /// The other side left before it answered.
     pub async fn reply(&mut self) -> Result<Outcome, Gone> {
         (&mut self.answer).await.map_err(|_| Gone)
     }

@@ -1,7 +1,7 @@
-//! The one loop that connects to a server, and connects anew when it is gone.
+//! The loop that connects to a server, and reconnects when the connection is lost.
 //!
-//! Whoever holds a server implements [`Reconnect`] and keeps its [`ServerState`]: the client that calls servers
-//! directly and the gateway do. What differs between them is what they do with an open connection.
+//! The owner of a server implements [`Reconnect`] and keeps its [`ServerState`]: both the client that calls servers directly and
+//! the gateway do. They differ in what they do with an open connection.
 
 use std::{
     fmt,
@@ -29,11 +29,11 @@ use crate::{
     transport::{ConnectOptions, Dial, Fate},
 };
 
-/// How long a server that worked is left alone before it is started again.
+/// Delay before a server that worked is restarted.
 const PAUSE: Duration = Duration::from_millis(100);
-/// Pause after the first failure of a server to start; doubled with each.
+/// Delay after the first failure of a server to start; doubled with each.
 const PAUSE_FAILED: Duration = Duration::from_millis(250);
-/// The longest pause between two attempts.
+/// Longest delay between two attempts.
 const PAUSE_MAX: Duration = Duration::from_secs(30);
 
 /// A connection that has just been introduced.
@@ -41,64 +41,64 @@ const PAUSE_MAX: Duration = Duration::from_secs(30);
 pub struct Introduction<T: RequestTag> {
     /// The other side.
     pub peer: Arc<Peer<T>>,
-    /// The era that both speak.
+    /// The protocol that both support.
     pub era: Era,
-    /// The result of `initialize` or `server/discover`.
+    /// Result of `initialize` or `server/discover`.
     pub about: Object,
     /// Why the connection ended, once it has.
     pub fate: Fate,
 }
 
-/// What holds a server that is to stay connected.
+/// The owner of a server that must stay connected.
 pub trait Reconnect: Send + Sync + Sized + 'static {
-    /// What requests belong to.
+    /// Tag of requests.
     type Tag: RequestTag;
-    /// A connection that is open and introduced.
+    /// An open and introduced connection.
     type Live: Send + Sync + 'static;
-    /// Held as long as the connection lasts.
+    /// Guard that is held as long as the connection lasts.
     type Held: Send;
 
-    /// Returns how the server stands.
+    /// Returns the state of the server.
     fn state(&self) -> &ServerState<Self::Live>;
 
     /// Returns how the server is reached.
     fn dial(&self) -> &dyn Dial;
 
-    /// Returns what is known of the eras it speaks.
+    /// Returns the protocols that it has refused.
     fn eras(&self) -> &Eras;
 
-    /// Returns who is introduced to it.
+    /// Returns the introduction of the client.
     fn greeting(&self) -> &Introduced;
 
-    /// Returns what the requests of the handshake belong to.
+    /// Returns the tag of the handshake's requests.
     fn own_tag(&self) -> Self::Tag;
 
-    /// Takes what the server sends until the connection is over.
+    /// Reads the server's messages until the connection is over.
     fn read(
         self: &Arc<Self>,
         peer: &Arc<Peer<Self::Tag>>,
         incoming: mpsc::Receiver<Envelope>,
     ) -> impl Future<Output = ()> + Send;
 
-    /// Takes a connection over and lets callers in with [`ServerState::open`].
+    /// Takes over a connection and lets callers in with [`ServerState::open`].
     fn settle(
         self: &Arc<Self>,
         introduced: Introduction<Self::Tag>,
     ) -> impl Future<Output = (Arc<Self::Live>, Self::Held)> + Send;
 
-    /// Tells whether the server answered anything on a connection.
+    /// Returns whether the server has answered anything on a connection.
     fn has_answered(live: &Self::Live) -> bool;
 
-    /// Takes back what clients are asked for a connection that is over.
+    /// Cancels the questions to clients of a closed connection.
     fn forget(&self) {}
 }
 
-/// How a server stands, and the task that keeps it connected.
+/// The state of a server, and the task that keeps it connected.
 pub struct ServerState<L> {
     options: ConnectOptions,
     tried: TriedEra,
     standing: watch::Sender<Standing<L>>,
-    /// Whether it was closed for good.
+    /// Whether it was closed permanently.
     closed: AtomicBool,
     task: Mutex<Option<JoinHandle<()>>>,
 }
@@ -111,16 +111,16 @@ impl<L> fmt::Debug for ServerState<L> {
     }
 }
 
-/// How a server stands.
+/// State of a server.
 enum Standing<L> {
     Starting,
     Up(Arc<L>),
-    /// It is tried again; meanwhile this is the answer.
+    /// It is tried again; until then, this is the answer.
     Down(Outcome),
 }
 
 impl<L: Send + Sync + 'static> ServerState<L> {
-    /// Makes the state of a server that nobody has connected to.
+    /// Creates the state of a server without a connection.
     #[must_use]
     pub fn new(options: ConnectOptions) -> Self {
         Self {
@@ -132,13 +132,13 @@ impl<L: Send + Sync + 'static> ServerState<L> {
         }
     }
 
-    /// Returns what people call the server.
+    /// Returns the name of the server for people.
     #[must_use]
     pub fn label(&self) -> &str {
         &self.options.label
     }
 
-    /// Begins to keep the server of `holder` connected; needs a runtime of `tokio`.
+    /// Begins to keep the server of `holder` connected; needs a `tokio` runtime.
     pub fn keep<H: Reconnect<Live = L>>(holder: &Arc<H>) {
         let task = tokio::spawn(keep_up(Arc::clone(holder)));
         *holder
@@ -148,7 +148,7 @@ impl<L: Send + Sync + 'static> ServerState<L> {
             .unwrap_or_else(PoisonError::into_inner) = Some(task);
     }
 
-    /// Stops connecting for good, and returns the connection that is open.
+    /// Stops connecting permanently, and returns the open connection.
     pub fn close(&self) -> Option<Arc<L>> {
         let task = self
             .task
@@ -158,7 +158,7 @@ impl<L: Send + Sync + 'static> ServerState<L> {
         if let Some(task) = task {
             task.abort();
         }
-        // The task may be in the middle of a step, which goes on to its end.
+        // The task may be in the middle of a step, which continues to its end.
         self.closed.store(true, Ordering::Release);
         let message = format!("{} is closed", self.options.label);
         let down = Standing::Down(Outcome::error(INTERNAL_ERROR, &message));
@@ -168,7 +168,7 @@ impl<L: Send + Sync + 'static> ServerState<L> {
         }
     }
 
-    /// Changes how the server stands, unless it was closed.
+    /// Changes the state of the server, unless it was closed.
     fn set(&self, standing: Standing<L>) {
         self.standing.send_if_modified(|known| {
             let is_open = !self.closed.load(Ordering::Acquire);
@@ -187,7 +187,7 @@ impl<L: Send + Sync + 'static> ServerState<L> {
     /// Waits until the server is up, or is known to be down.
     ///
     /// # Errors
-    /// It is down: the answer to whoever wants something of it.
+    /// It is down; the error is the answer to callers.
     pub async fn live(&self) -> Result<Arc<L>, Outcome> {
         let mut standing = self.standing.subscribe();
         let known = standing
@@ -200,7 +200,7 @@ impl<L: Send + Sync + 'static> ServerState<L> {
         }
     }
 
-    /// Waits until the server is up, however long that takes.
+    /// Waits until the server is up, without a limit.
     pub async fn up(&self) -> Option<Arc<L>> {
         let mut standing = self.standing.subscribe();
         let up = standing.wait_for(|standing| matches!(standing, Standing::Up(_)));
@@ -218,7 +218,7 @@ impl<L: Send + Sync + 'static> ServerState<L> {
         standing.wait_for(is_other).await.ok();
     }
 
-    /// Returns the connection if there is one now.
+    /// Returns the present connection, if there is one.
     #[must_use]
     pub fn live_now(&self) -> Option<Arc<L>> {
         match &*self.standing.borrow() {
@@ -227,7 +227,7 @@ impl<L: Send + Sync + 'static> ServerState<L> {
         }
     }
 
-    /// Returns why the server is away now; `None`: it is not.
+    /// Returns why the server is unavailable; `None` if it is available.
     #[must_use]
     pub fn why_away(&self) -> Option<Outcome> {
         match &*self.standing.borrow() {
@@ -236,7 +236,7 @@ impl<L: Send + Sync + 'static> ServerState<L> {
         }
     }
 
-    /// Returns the answer to a request that the server took and did not answer.
+    /// Returns the answer to a request that the server received and did not answer.
     #[must_use]
     pub fn gone(&self, fate: &Fate) -> Outcome {
         self.down(&format!("{} before it answered", ended(fate)))
@@ -248,7 +248,7 @@ impl<L: Send + Sync + 'static> ServerState<L> {
     }
 }
 
-/// How a connection ended.
+/// Returns how a connection ended.
 fn ended(fate: &Fate) -> &str {
     fate.said().unwrap_or("closed the connection")
 }
@@ -266,7 +266,7 @@ async fn keep_up<H: Reconnect>(holder: Arc<H>) {
         let said = why.error_message().unwrap_or_default();
         state.options.notes.tell(&format!("interlock: {said}"));
         let pause = if worked {
-            // It is back in a moment: who asks meanwhile waits that long.
+            // It will be back shortly: requests wait meanwhile.
             state.set(Standing::Starting);
             PAUSE
         } else {
@@ -279,7 +279,7 @@ async fn keep_up<H: Reconnect>(holder: Arc<H>) {
     }
 }
 
-/// Connects and stays until the connection is over; tells whether it was of any use, and why it ended.
+/// Connects and stays until the connection is over; returns whether it was of any use, and why it ended.
 async fn connect_once<H: Reconnect>(holder: &Arc<H>) -> (bool, Outcome) {
     let (state, eras) = (holder.state(), holder.eras());
     let connection = match holder.dial().dial(&state.options).await {
@@ -310,7 +310,7 @@ async fn connect_once<H: Reconnect>(holder: &Arc<H>) -> (bool, Outcome) {
         }
         Handshake::Refused(outcome) => (false, outcome),
         Handshake::Broken => {
-            // Some servers of the legacy era end at words they do not know.
+            // Some servers of the legacy protocol end when they receive an unknown message.
             let probed = state.tried.take() == Some(Era::Modern);
             if probed && !eras.refused(Era::Modern) {
                 eras.refuses(Era::Modern);
@@ -325,7 +325,7 @@ async fn connect_once<H: Reconnect>(holder: &Arc<H>) -> (bool, Outcome) {
     result
 }
 
-/// Returns a capability that a server declared of itself.
+/// Returns a capability that a server declared.
 #[must_use]
 pub fn capability<'a>(about: &'a Object, name: &str) -> Option<&'a Value> {
     let capabilities = about.get("capabilities")?;
@@ -348,7 +348,7 @@ mod tests {
         let live = Arc::new(1);
         state.open(&live);
         assert_eq!(state.close(), Some(Arc::clone(&live)));
-        // As a connection that comes up at this very moment does.
+        // Like a connection that comes up at this moment.
         state.open(&live);
         assert_eq!(state.live_now(), None);
         assert!(state.why_away().is_some());

@@ -1,4 +1,4 @@
-//! How servers are reached: started, or called over HTTP.
+//! How servers are reached: as a process, or over HTTP.
 
 pub mod http;
 pub mod stdio;
@@ -17,31 +17,31 @@ use crate::{channel::Channel, notes::Notes};
 /// How a server is reached.
 #[derive(Debug, Clone)]
 pub enum Reach {
-    /// It is started, and spoken to by its standard input and output.
+    /// It is started, and used through its standard input and output.
     Process(Process),
-    /// It is called.
+    /// It is called over HTTP.
     Http(Box<HttpServer>),
 }
 
-/// A connection that is being made.
+/// A pending connection attempt.
 pub type Dialing<'a> = Pin<Box<dyn Future<Output = Result<Connection, String>> + Send + 'a>>;
 
-/// Connects to a server, again and again.
+/// Connects to a server, any number of times.
 pub trait Dial: fmt::Debug + Send + Sync {
-    /// Connects once; the error says why not.
+    /// Connects once; the error gives the reason for a failure.
     fn dial<'a>(&'a self, options: &'a ConnectOptions) -> Dialing<'a>;
 }
 
-/// What a connection of any server needs to know.
+/// Options of a connection to any server.
 #[derive(Debug, Clone)]
 pub struct ConnectOptions {
-    /// What people call the server.
+    /// Name of the server for people.
     pub label: String,
-    /// The longest message, in bytes.
+    /// Maximum size of a message in bytes.
     pub bytes_max: usize,
-    /// Where its standard error goes.
+    /// Destination of its standard error.
     pub notes: Notes,
-    /// Held as long as the process may run.
+    /// Guard that is held as long as the process may run.
     pub running: Running,
 }
 
@@ -54,32 +54,32 @@ pub struct Connection {
     pub fate: Fate,
 }
 
-/// Why a connection ended, said once.
+/// Why a connection ended, set once.
 #[derive(Debug, Clone, Default)]
 pub struct Fate(Arc<OnceLock<String>>);
 
 impl Fate {
-    /// Says why; only the first word counts.
+    /// Sets the reason; only the first one counts.
     pub fn say(&self, why: String) {
         self.0.set(why).ok();
     }
 
-    /// Returns what was said.
+    /// Returns the reason.
     #[must_use]
     pub fn said(&self) -> Option<&str> {
         self.0.get().map(String::as_str)
     }
 }
 
-/// Held by everything that must end before the gateway does.
+/// Guard of everything that must end before the gateway does.
 #[derive(Debug, Clone)]
 pub struct Running {
-    /// Nothing is ever sent: it is closed when the last holder drops it.
+    /// Nothing is ever sent: it closes when the last holder drops it.
     _held: mpsc::Sender<()>,
 }
 
 impl Running {
-    /// Makes one, and what tells when the last of its clones is dropped.
+    /// Creates one, and a receiver that closes when the last of its clones is dropped.
     #[must_use]
     pub fn new() -> (Self, mpsc::Receiver<()>) {
         let (held, ended) = mpsc::channel(1);

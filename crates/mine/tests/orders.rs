@@ -39,7 +39,7 @@ fn orders_are_found() {
     }
 }
 
-/// Anything in any order is no order.
+/// Anything in any order is not an order.
 #[test]
 fn no_order_is_said() {
     assert_eq!(order(&log(&["abcacb"])), None);

@@ -1,4 +1,4 @@
-//! What a model said.
+//! The answer of a model.
 
 use std::time::Duration;
 
@@ -9,20 +9,20 @@ use crate::{
     transcript::{Call, Message, Part},
 };
 
-/// A message of a model that arrived whole.
+/// A complete message of a model.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Answer {
-    /// What it said, in order.
+    /// Contents in order.
     pub parts: Vec<Part>,
-    /// Why it ended there.
+    /// Why it ended.
     pub finish: FinishReason,
-    /// What it cost.
+    /// Tokens used.
     pub usage: Usage,
 }
 
 impl Answer {
-    /// Returns all text, joined.
+    /// Returns all text, concatenated.
     #[must_use]
     pub fn text(&self) -> String {
         let texts = self.parts.iter().filter_map(|part| match part {
@@ -53,54 +53,54 @@ impl Answer {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum FinishReason {
-    /// The model wants tools.
+    /// The model calls tools.
     ToolCalls,
-    /// The model was done.
+    /// The model was finished.
     Stop,
     /// It was cut at the output limit.
     Length,
     /// The provider refused to answer.
     Refused,
-    /// The provider says neither.
+    /// The provider gives another reason.
     Error,
 }
 
-/// Tokens of one call; `None`: the provider does not say.
+/// Tokens of one call; `None` if the provider does not report them.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Usage {
-    /// Of the request, those from a cache too.
+    /// Tokens of the request, including cached ones.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub input: Option<u64>,
-    /// Of the answer, reasoning too.
+    /// Tokens of the answer, including reasoning.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub output: Option<u64>,
-    /// Of the request, those that came from a cache.
+    /// Tokens of the request that came from a cache.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cached: Option<u64>,
-    /// Of the answer, those that nobody sees.
+    /// Tokens of the answer that are not visible.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reasoning: Option<u64>,
 }
 
-/// What is heard while a call is under way.
+/// Progress of a pending call.
 ///
-/// Only the [`Answer`] counts: what was heard before [`Heard::Again`] is thrown away.
+/// Only the [`Answer`] counts: everything before [`Heard::Again`] is discarded.
 #[derive(Debug)]
 pub enum Heard<'a> {
     /// A piece of text.
     Text(&'a str),
-    /// A piece of what the model thinks before it answers.
+    /// A piece of the model's thinking before it answers.
     Thinking(&'a str),
     /// The model calls a tool; its arguments are still to come.
     Calling(&'a str),
-    /// A try failed, and the same request is sent again after a wait.
+    /// An attempt failed, and the same request is sent again after a delay.
     Again {
-        /// The number of the try that failed, from 1.
+        /// Number of the failed attempt, from 1.
         try_number: u32,
         /// The failure.
         failure: &'a Failure,
-        /// How long is waited first.
+        /// Delay before the next attempt.
         wait: Duration,
     },
 }

@@ -1,4 +1,4 @@
-//! Calls, tried until they succeed, are refused, or are given up.
+//! Calls, retried until they succeed, are refused, or are given up.
 
 use std::{
     collections::BTreeMap,
@@ -20,12 +20,11 @@ use crate::{
     wire::{self, Dialect, Names},
 };
 
-/// Calls models. One for a whole process: it keeps connections, and one thread for all of them.
+/// Calls models. There is one for a whole process: it keeps connections, and one thread for all of them.
 ///
-/// Any number of threads may call at once; a call blocks its thread. It must
-/// not be called from within an asynchronous runtime.
+/// Any number of threads may call at once; a call blocks its thread. It must not be called from within an asynchronous runtime.
 pub struct Client {
-    /// `None` only while it is dropped.
+    /// `None` only while it is being dropped.
     runtime: Option<Runtime>,
     clients: Clients,
     clock: Arc<dyn Clock>,
@@ -34,7 +33,7 @@ pub struct Client {
 }
 
 impl Client {
-    /// Makes a client that goes by the clock of this machine.
+    /// Creates a client that uses the clock of this machine.
     ///
     /// # Errors
     /// No thread can be started.
@@ -42,9 +41,9 @@ impl Client {
         Self::with_clock(Arc::new(SystemClock))
     }
 
-    /// Makes a client that waits between tries by `clock`.
+    /// Creates a client that waits between attempts with `clock`.
     ///
-    /// Silence and the time of one try go by the clock of this machine all the same.
+    /// Idle timeouts and the time limit of an attempt use the clock of this machine all the same.
     ///
     /// # Errors
     /// No thread can be started.
@@ -62,14 +61,13 @@ impl Client {
         })
     }
 
-    /// Sends `request` until a whole message has come back, as often as `retry` allows.
+    /// Sends `request` until a complete message has come back, as often as `retry` allows.
     ///
-    /// What is heard on the way is told to `hear`, on this thread; a message
-    /// that breaks off is thrown away. Pulling `cancel` ends a wait or a
+    /// Progress is reported to `hear`, on this thread; an incomplete message is discarded. Pulling `cancel` ends a delay or a
     /// stream at once.
     ///
     /// # Errors
-    /// The provider refuses, or no try succeeded, or the call was given up.
+    /// The provider refuses, or no attempt succeeded, or the call was given up.
     pub fn call(
         &self,
         provider: &Provider,
@@ -101,13 +99,13 @@ impl Client {
         }
     }
 
-    /// Sends `request` once, for whoever waits and tries again in their own way.
+    /// Sends `request` once, for callers with their own retries.
     ///
-    /// Where the server refuses something that another of its kind takes, it
-    /// is asked again at once without it, and from then on always.
+    /// If the server refuses something that another of its kind accepts, the request is repeated at once without it, and from
+    /// then on it is always left out.
     ///
     /// # Errors
-    /// The provider cannot be reached, refuses, breaks off, or the call was given up.
+    /// The provider cannot be reached, refuses, or ends the stream too early, or the call was given up.
     pub fn call_once(
         &self,
         provider: &Provider,
@@ -217,14 +215,14 @@ impl fmt::Debug for Client {
 
 impl Drop for Client {
     fn drop(&mut self) {
-        // Does not wait for what is still read beside.
+        // This does not wait for what is still being read.
         if let Some(runtime) = self.runtime.take() {
             runtime.shutdown_background();
         }
     }
 }
 
-/// How one exchange ended.
+/// Result of one exchange.
 enum Ended {
     Answered(Answer),
     Refused { failure: Failure, said: String },
@@ -234,7 +232,7 @@ fn place(provider: &Provider, request: &Request) -> (String, String) {
     (provider.base.to_string(), request.model.clone())
 }
 
-/// Tells whether an answer is a document or a page, as something between here and the provider may send.
+/// Returns whether an answer is a document or a page, as an intermediary may send.
 ///
 /// Every line of an event stream begins with a name or a colon.
 fn is_no_stream(provider: &Provider, first: Option<&[u8]>) -> bool {

@@ -1,19 +1,19 @@
-//! Time and chance, as they come in.
+//! Time and randomness, as parameters.
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use interlock_process::Cancel;
 
-/// How a wait ended.
+/// Result of a wait.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Waited {
-    /// The time is over.
+    /// The time has passed.
     Over,
-    /// It was given up.
+    /// The wait was cancelled.
     Cancelled,
 }
 
-/// Time and chance. Tests and simulations bring their own.
+/// Time and randomness. Tests and simulations provide their own.
 pub trait Clock: Send + Sync {
     /// Returns milliseconds since 1970.
     fn now_ms(&self) -> u64;
@@ -21,7 +21,7 @@ pub trait Clock: Send + Sync {
     /// Waits for `time`, or until `cancel` is pulled.
     fn wait(&self, time: Duration, cancel: &Cancel) -> Waited;
 
-    /// Draws a number from 0 up to, and without, 1.
+    /// Returns a random number from 0 up to, but excluding, 1.
     fn lot(&self) -> f64;
 }
 
@@ -46,7 +46,7 @@ impl Clock for SystemClock {
     }
 
     fn lot(&self) -> f64 {
-        // Without chance every caller waits the same: worse for the provider, not wrong.
+        // Without randomness every caller waits the same time: worse for the provider, not wrong.
         let drawn = getrandom::u32().unwrap_or(0);
         f64::from(drawn) / (f64::from(u32::MAX) + 1.0)
     }

@@ -1,20 +1,20 @@
-//! Why a call came to nothing.
+//! Errors of calls.
 
 use std::{fmt, time::Duration};
 
-/// What stands in the log for a call that came to nothing.
+/// Code of a failed call in the log.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Code {
-    /// The provider cannot be reached, refuses, or does not make sense.
+    /// The provider cannot be reached, refuses, or sends an invalid answer.
     ModelError,
-    /// The conversation is longer than the model can read.
+    /// The conversation is longer than the model's context.
     ContextOverflow,
-    /// It was given up.
+    /// The call was given up.
     Cancelled,
 }
 
 impl Code {
-    /// Returns the stable word.
+    /// Returns the stable code.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -31,24 +31,24 @@ impl fmt::Display for Code {
     }
 }
 
-/// Why one try of a call failed. Holds no key.
+/// Why one attempt of a call failed. It contains no key.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]
 pub struct Failure {
-    /// What it is.
+    /// Kind of the failure.
     pub code: Code,
-    /// One sentence: what happened and, where it says something, the provider's own words.
+    /// One sentence: what happened and, if available, the provider's own message.
     pub message: String,
-    /// The status of HTTP; `None`: there was none.
+    /// HTTP status; `None` if there was none.
     pub status: Option<u16>,
     /// Whether the same request may succeed later.
     pub is_passing: bool,
-    /// How long the provider wants to be left alone.
+    /// How long the provider asks to wait.
     pub retry_after: Option<Duration>,
 }
 
 impl Failure {
-    /// The same request may succeed later.
+    /// Creates a failure after which the same request may succeed later.
     pub(crate) fn passing(message: impl Into<String>) -> Self {
         Self {
             code: Code::ModelError,
@@ -59,7 +59,7 @@ impl Failure {
         }
     }
 
-    /// The same request would fail again.
+    /// Creates a failure after which the same request would fail again.
     pub(crate) fn lasting(message: impl Into<String>) -> Self {
         Self {
             is_passing: false,
@@ -67,7 +67,7 @@ impl Failure {
         }
     }
 
-    /// It was given up.
+    /// Creates the failure of a cancelled call.
     pub(crate) fn cancelled() -> Self {
         Self {
             code: Code::Cancelled,
@@ -76,18 +76,18 @@ impl Failure {
     }
 }
 
-/// A call that came to nothing, after all its tries.
+/// A call that failed after all its attempts.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{failure}{}", tried(*.tries))]
 pub struct ModelError {
-    /// Why the last try failed.
+    /// Why the last attempt failed.
     pub failure: Failure,
-    /// How many there were.
+    /// Number of attempts.
     pub tries: u32,
 }
 
 impl ModelError {
-    /// Returns what it is.
+    /// Returns its kind.
     #[must_use]
     pub const fn code(&self) -> Code {
         self.failure.code

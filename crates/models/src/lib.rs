@@ -1,10 +1,10 @@
-//! Calls of language models: one transcript and one answer, whatever the provider speaks.
+//! Calls of language models: one transcript and one answer type for every provider.
 //!
-//! [`Client::call`] sends a [`Request`] to a [`Provider`] and returns its whole
-//! [`Answer`]. It blocks; text is told on the way through [`Heard`], another
-//! thread gives it up through [`Cancel`](interlock_process::Cancel), and time comes in through [`Clock`].
+//! [`Client::call`] sends a [`Request`] to a [`Provider`] and returns its complete [`Answer`]. It blocks; progress is reported
+//! through [`Heard`], another thread can cancel through [`Cancel`](interlock_process::Cancel), and time is provided by a
+//! [`Clock`].
 //!
-//! Knows no run, no policy and no file: what a call means is decided elsewhere.
+//! This crate knows no run, no policy and no file: the meaning of a call is determined elsewhere.
 
 mod answer;
 mod client;

@@ -1,21 +1,21 @@
-//! What a provider is told beside the transcript.
+//! Options for a provider.
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Number, Value};
 
 use crate::provider::Kind;
 
-/// What a provider is told beside the transcript; what it lacks is left out.
+/// Options for a provider; unsupported ones are left out.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Options {
-    /// Sampling temperature, as it is written.
+    /// Sampling temperature, as written.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub temperature: Option<Number>,
-    /// Tokens of one message.
+    /// Maximum number of tokens of one message.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max_output_tokens: Option<u64>,
-    /// How hard to think.
+    /// Amount of thinking.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub thinking: Option<Thinking>,
 }
@@ -25,7 +25,7 @@ impl Options {
         *self == Self::default()
     }
 
-    /// Names what `kind` lacks of these, as a workflow writes it: left out, or only nearly followed.
+    /// Lists the options that `kind` does not support or only approximates, with their names in workflows.
     #[must_use]
     pub fn lacking(&self, kind: Kind) -> Vec<&'static str> {
         let mut lacking = Vec::new();
@@ -41,27 +41,29 @@ impl Options {
     }
 }
 
-/// How hard a model is to think before it answers.
+/// How much a model thinks before it answers.
 ///
 /// Written as `false`, `true` (medium), `"low"`, `"medium"`, `"high"`, or a number of tokens.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "Value", into = "Value")]
 pub enum Thinking {
-    /// Not at all, where that can be had.
+    /// No thinking, if possible.
     Off,
     /// A little.
     Low,
-    /// As is usual.
+    /// A medium amount.
     Medium,
-    /// Much.
+    /// A large amount.
     High,
-    /// At most so many tokens.
+    /// At most this many tokens.
     Tokens(u32),
 }
 
-/// A way to think that is none.
+/// An invalid amount of thinking.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("`{0}` is no way to think: `true`, `false`, `low`, `medium`, `high` or a number of tokens")]
+#[error(
+    "`{0}` is not a way to think: `true`, `false`, `low`, `medium`, `high` or a number of tokens"
+)]
 pub struct UnknownThinking(pub String);
 
 impl TryFrom<Value> for Thinking {

@@ -1,10 +1,10 @@
-//! What tokens cost.
+//! Prices of tokens.
 
 use std::str::FromStr;
 
 use crate::Usage;
 
-/// Decimals that a price per million tokens may have: one millionth of a millionth of a dollar a token.
+/// Maximum number of decimals of a price per million tokens: one millionth of a millionth of a dollar per token.
 const DECIMALS_MAX: usize = 6;
 
 /// US dollars per million tokens, exact.
@@ -17,7 +17,7 @@ pub struct Rate {
 /// A price that cannot be used.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "`{0}` is no price: US dollars per million tokens, such as `2.5`, with at most six decimals"
+    "`{0}` is not a price: US dollars per million tokens, such as `2.5`, with at most six decimals"
 )]
 pub struct BadPrice(pub String);
 
@@ -45,21 +45,21 @@ impl Rate {
     }
 }
 
-/// What tokens of one model cost.
+/// Prices of one model.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Price {
-    /// Of a request.
+    /// Price of request tokens.
     pub input: Rate,
-    /// Of an answer.
+    /// Price of answer tokens.
     pub output: Rate,
-    /// Of a request, from a cache; `None`: as the others.
+    /// Price of cached request tokens; `None` if it is the same.
     pub cached_input: Option<Rate>,
 }
 
 impl Price {
-    /// Returns what a call cost, in millionths of a millionth of a US dollar.
+    /// Returns the cost of a call, in millionths of a millionth of a US dollar.
     ///
-    /// `None`: the provider did not say how much it used, or it is more than can be counted.
+    /// Returns `None` if the provider did not report its usage, or if the cost is too large.
     #[must_use]
     pub fn pico_usd(&self, usage: &Usage) -> Option<u64> {
         let input = usage.input?;

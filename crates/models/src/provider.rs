@@ -1,4 +1,4 @@
-//! Where a model is, and what opens the door.
+//! Providers of models: address, protocol and credentials.
 
 use std::{fmt, str::FromStr, time::Duration};
 
@@ -8,9 +8,9 @@ use reqwest::{
 };
 use serde::{Deserialize, Serialize};
 
-/// Longest time that one try may take, unless set.
+/// Default time limit of one attempt.
 const TIMEOUT: Duration = Duration::from_mins(10);
-/// Longest silence of a provider, unless set.
+/// Default idle timeout of a provider.
 const SILENCE: Duration = Duration::from_mins(1);
 /// Headers that this crate sets itself.
 const RESERVED: [&str; 7] = [
@@ -23,18 +23,18 @@ const RESERVED: [&str; 7] = [
     "transfer-encoding",
 ];
 
-/// What a provider speaks.
+/// Protocol of a provider.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Kind {
-    /// Anthropic's Messages.
+    /// Anthropic's Messages API.
     Anthropic,
     /// Chat completions, of OpenAI and those compatible.
     OpenAi,
     /// Google's `generateContent`.
     #[serde(alias = "google")]
     Gemini,
-    /// Ollama's own.
+    /// Ollama's own API.
     Ollama,
 }
 
@@ -42,7 +42,7 @@ impl Kind {
     /// Every kind.
     pub const ALL: [Self; 4] = [Self::Anthropic, Self::OpenAi, Self::Gemini, Self::Ollama];
 
-    /// Returns the word that a configuration has for it.
+    /// Returns the word for it in a configuration.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -53,7 +53,7 @@ impl Kind {
         }
     }
 
-    /// Returns where it is, unless said otherwise.
+    /// Returns its default address.
     #[must_use]
     pub const fn well_known_url(self) -> &'static str {
         match self {
@@ -64,7 +64,7 @@ impl Kind {
         }
     }
 
-    /// Returns the variable that says otherwise.
+    /// Returns the variable that overrides the address.
     #[must_use]
     pub const fn url_variable(self) -> &'static str {
         match self {
@@ -75,7 +75,7 @@ impl Kind {
         }
     }
 
-    /// Returns the variables that may hold its key, in the order of looking; empty: it wants none.
+    /// Returns the variables that may contain its key, in order of precedence; empty if it needs none.
     #[must_use]
     pub const fn key_variables(self) -> &'static [&'static str] {
         match self {
@@ -107,12 +107,12 @@ impl FromStr for Kind {
     }
 }
 
-/// A key. Never printed, never written.
+/// A key, which is never printed or written.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Key(String);
 
 impl Key {
-    /// Takes a key; white space around it is none of it.
+    /// Creates a key, trimming surrounding white space.
     ///
     /// # Errors
     /// It is empty, or cannot be sent.
@@ -136,26 +136,28 @@ impl fmt::Debug for Key {
     }
 }
 
-/// A provider that cannot be used. Holds no key.
+/// A provider that cannot be used. It contains no key.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum BadProvider {
-    /// It speaks what is not spoken here.
-    #[error("`{0}` is no kind of provider: `anthropic`, `openai`, `gemini`, `google` or `ollama`")]
-    Kind(String),
-    /// It is nowhere.
+    /// Unknown protocol.
     #[error(
-        "`{0}` is no address of a provider: it begins with `http://` or `https://`, and holds no name or password"
+        "`{0}` is not a kind of provider: `anthropic`, `openai`, `gemini`, `google` or `ollama`"
+    )]
+    Kind(String),
+    /// Invalid address.
+    #[error(
+        "`{0}` is not an address of a provider: it begins with `http://` or `https://`, and holds no name or password"
     )]
     Address(String),
-    /// A key that is none.
+    /// Invalid key.
     #[error("the key is empty, or holds what no key has")]
     Key,
-    /// It cannot be sent, or is not the configuration's to set.
+    /// The header cannot be sent, or must not be configured.
     #[error("the header `{0}` cannot be set: take it out")]
     Header(String),
 }
 
-/// Where a model is, what it speaks, and what opens the door.
+/// A provider: address, protocol and credentials.
 #[derive(Clone)]
 pub struct Provider {
     pub(crate) kind: Kind,
@@ -167,7 +169,7 @@ pub struct Provider {
 }
 
 impl Provider {
-    /// Describes a provider; `base_url` `None`: the well-known address.
+    /// Creates a provider; `base_url` defaults to the well-known address.
     ///
     /// # Errors
     /// The address cannot be used.
@@ -195,10 +197,10 @@ impl Provider {
         })
     }
 
-    /// Sends a header along with every request, in the place of one of the protocol's if it has that name.
+    /// Sends a header with every request, replacing a protocol header of the same name.
     ///
     /// # Errors
-    /// It cannot be sent, or belongs to the request itself.
+    /// The header cannot be sent, or belongs to the request itself.
     pub fn with_header(mut self, name: &str, value: &str) -> Result<Self, BadProvider> {
         let bad = || BadProvider::Header(name.to_owned());
         let parsed: HeaderName = name.parse().map_err(|_| bad())?;
@@ -206,27 +208,27 @@ impl Provider {
             return Err(bad());
         }
         let mut value = HeaderValue::from_str(value).map_err(|_| bad())?;
-        // Most are secrets: they stay out of what is printed.
+        // Most are secrets: they are not printed.
         value.set_sensitive(true);
         self.headers.push((parsed, value));
         Ok(self)
     }
 
-    /// Bounds the time of one try; 10 minutes unless set.
+    /// Sets the time limit of one attempt; 10 minutes by default.
     #[must_use]
     pub fn with_timeout(mut self, timeout: Duration) -> Self {
         self.timeout = timeout;
         self
     }
 
-    /// Bounds the time in which nothing at all is heard; 60 s unless set.
+    /// Sets the idle timeout; 60 s by default.
     #[must_use]
     pub fn with_silence(mut self, silence: Duration) -> Self {
         self.silence = silence;
         self
     }
 
-    /// Returns what it speaks.
+    /// Returns its protocol.
     #[must_use]
     pub const fn kind(&self) -> Kind {
         self.kind
@@ -253,7 +255,7 @@ impl fmt::Debug for Provider {
     }
 }
 
-/// Makes an address of what `OLLAMA_HOST` may hold: a host, a host and a port, a port alone, an address.
+/// Converts a value of `OLLAMA_HOST` to an address: a host, a host and a port, a port alone, an address.
 fn full_host(text: &str) -> String {
     if text.contains("://") {
         return text.replacen("://0.0.0.0", "://127.0.0.1", 1);
@@ -263,7 +265,7 @@ fn full_host(text: &str) -> String {
         Some((host, port)) if !port.contains(']') => (host, port),
         _ => (text, "11434"),
     };
-    // An address to listen at is none to call.
+    // An address for listening cannot be called.
     let host = if matches!(host, "" | "0.0.0.0") {
         "127.0.0.1"
     } else {
@@ -272,7 +274,7 @@ fn full_host(text: &str) -> String {
     format!("http://{host}:{port}")
 }
 
-/// Takes name and password out of what may be an address.
+/// Removes name and password from what may be an address.
 fn without_user(text: &str) -> String {
     match text.rsplit_once('@') {
         Some((_, host)) => format!("…@{host}"),

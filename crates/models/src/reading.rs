@@ -1,4 +1,4 @@
-//! Bytes of an answer, as they arrive, to the answer. Pure: knows no network.
+//! Parses an answer from bytes as they arrive. Pure: knows no network.
 
 #[cfg(test)]
 mod tests;
@@ -11,7 +11,7 @@ use crate::{
     wire::{Decoder, Names},
 };
 
-/// Largest line and largest event, in bytes.
+/// Maximum size of a line and of an event, in bytes.
 const BYTES_MAX: usize = 16 << 20;
 
 /// An answer that is arriving.
@@ -21,17 +21,17 @@ pub(crate) struct Reading {
     decoder: Decoder,
 }
 
-/// How events stand in the bytes.
+/// Format of events.
 #[derive(Debug)]
 enum Stream {
     /// Each is a line.
     Lines(Lines),
-    /// Server-sent events. Their kinds are not needed: every provider says in the data what it is.
+    /// Server-sent events. Their kinds are not needed: every provider repeats it in the data.
     Events(sse::Reader),
 }
 
 impl Reading {
-    /// Gets ready for what a provider of this kind says.
+    /// Creates a parser for a provider of this kind.
     pub(crate) fn new(kind: Kind, names: Names) -> Self {
         let stream = match kind {
             Kind::Ollama => Stream::Lines(Lines::new(BYTES_MAX)),
@@ -45,10 +45,10 @@ impl Reading {
         }
     }
 
-    /// Takes bytes, cut anywhere.
+    /// Adds bytes, split anywhere.
     ///
     /// # Errors
-    /// They make no sense, are too many, or say that the provider has failed.
+    /// They are invalid, too many, or report a failure of the provider.
     pub(crate) fn feed(
         &mut self,
         bytes: &[u8],
@@ -61,15 +61,15 @@ impl Reading {
         }
     }
 
-    /// Tells whether the answer is whole and nothing more is to come.
+    /// Returns whether the answer is complete.
     pub(crate) fn is_over(&self) -> bool {
         self.decoder.is_over()
     }
 
-    /// Returns the answer, where the stream has ended.
+    /// Returns the answer at the end of the stream.
     ///
     /// # Errors
-    /// It is not whole.
+    /// The answer is incomplete.
     pub(crate) fn end(mut self, hear: &mut dyn FnMut(Heard<'_>)) -> Result<Answer, Failure> {
         if !self.is_over() {
             match &mut self.stream {

@@ -1,4 +1,4 @@
-//! What a provider says when it does not answer: its own sentence, and what it means.
+//! Errors of providers: their messages and meanings.
 
 use std::time::{Duration, UNIX_EPOCH};
 
@@ -9,11 +9,11 @@ use crate::{
     error::{Code, Failure},
 };
 
-/// Characters of a provider's sentence that are told on.
+/// Maximum number of characters of a provider's message that are passed on.
 const SAID_CHARS_MAX: usize = 500;
-/// Characters by which a word that begins as the key does is taken for a part of it.
+/// Number of characters after which a word with the beginning of the key counts as a part of it.
 const KEY_BEGIN_CHARS: usize = 6;
-/// How providers say that a conversation is too long, in lower case; each line is one that is in use.
+/// Messages with which providers report that a conversation is too long, in lower case.
 const OVERFLOWS: [&str; 16] = [
     // Anthropic.
     "prompt is too long",
@@ -37,13 +37,13 @@ const OVERFLOWS: [&str; 16] = [
     "exceeded max context length",
 ];
 
-/// Tells whether an error is about the length of the conversation.
+/// Returns whether an error is about the length of the conversation.
 pub(crate) fn is_overflow(kind: &str, said: &str) -> bool {
     let text = format!("{kind} {said}").to_ascii_lowercase();
     OVERFLOWS.iter().any(|words| text.contains(words))
 }
 
-/// Reads an answer that is none, by its status.
+/// Interprets an unsuccessful answer by its status.
 pub(crate) fn by_status(
     provider: &Provider,
     status: u16,
@@ -51,13 +51,13 @@ pub(crate) fn by_status(
     retry_after: Option<Duration>,
 ) -> Failure {
     let (kind, said) = sentence(body);
-    // A server that refuses a body for its size says so by the status alone.
+    // For a body that is too large, a server may send only the status.
     let is_too_long = status == 413 || (is_client(status) && is_overflow(&kind, &said));
     let is_passing = !is_too_long && matches!(status, 408 | 409 | 429 | 500..=599);
     let place = place(provider);
     let what = match status {
         200 => ", and not with a stream",
-        300..=399 => " with a redirect, which is not followed: set its address anew",
+        300..=399 => " with a redirect, which is not followed: correct its address",
         _ => "",
     };
     let kind = if kind.is_empty() {
@@ -90,7 +90,7 @@ const fn is_client(status: u16) -> bool {
     matches!(status, 400..=499)
 }
 
-/// Reads an error that came in the middle of a stream.
+/// Interprets an error in the middle of a stream.
 pub(crate) fn in_stream(error: &Value) -> Failure {
     let (kind, said) = of_error(error);
     let number = |value: &Value| value.as_u64().or_else(|| value.as_str()?.parse().ok());
@@ -110,14 +110,14 @@ pub(crate) fn in_stream(error: &Value) -> Failure {
         } else {
             Code::ModelError
         },
-        message: format!("the provider broke off{kind}: {said}"),
+        message: format!("the provider ended the answer{kind}: {said}"),
         status,
         is_passing: !is_too_long && !is_lasting,
         retry_after: None,
     }
 }
 
-/// Returns the kind and the sentence of an error's body.
+/// Returns the kind and the message in an error's body.
 fn sentence(body: &[u8]) -> (String, String) {
     let read: Option<Value> = serde_json::from_slice(body).ok();
     let Some(read) = read else {
@@ -138,7 +138,7 @@ fn sentence(body: &[u8]) -> (String, String) {
 fn of_error(error: &Value) -> (String, String) {
     let word = |key: &str| error.get(key).and_then(Value::as_str).unwrap_or_default();
     let kind = ["type", "status", "code"].map(word);
-    // OpenAI says what it is about in the code, its type is the same for many.
+    // OpenAI's code is more specific than its type.
     let kind = match kind {
         [_, _, code] if !code.is_empty() => code,
         [kind, status, _] => {
@@ -164,14 +164,14 @@ fn of_error(error: &Value) -> (String, String) {
     (plain(kind), plain(&said))
 }
 
-/// Takes what is no plain text out of a sentence, and cuts it.
+/// Removes everything except plain text from a message, and cuts it.
 fn plain(text: &str) -> String {
     let letters = text.trim().chars();
     let letters = letters.map(|letter| if letter.is_control() { ' ' } else { letter });
     letters.take(SAID_CHARS_MAX).collect()
 }
 
-/// Says where something happened: the host and the port.
+/// Returns the host and port, for messages.
 pub(crate) fn place(provider: &Provider) -> String {
     let host = provider.base.host_str().unwrap_or_default();
     match provider.base.port() {
@@ -180,7 +180,7 @@ pub(crate) fn place(provider: &Provider) -> String {
     }
 }
 
-/// Takes keys out of a sentence, also those that a provider has quoted in part.
+/// Removes keys from a message, including parts that a provider has quoted.
 pub(crate) fn scrub(provider: &Provider, text: &str) -> String {
     let values = provider
         .headers
@@ -188,7 +188,7 @@ pub(crate) fn scrub(provider: &Provider, text: &str) -> String {
         .filter_map(|(_, value)| value.to_str().ok());
     let values = values.flat_map(|value| [Some(value), value.split_once(' ').map(|(_, key)| key)]);
     let key = provider.key.as_ref().map(crate::Key::secret);
-    // Short values are no keys, and would make holes everywhere.
+    // Short values are not keys, and would make holes everywhere.
     let secrets: Vec<&str> = values
         .flatten()
         .chain(key)
@@ -215,7 +215,7 @@ pub(crate) fn scrub(provider: &Provider, text: &str) -> String {
     words.collect()
 }
 
-/// Reads how long a provider wants to be left alone; `now_ms` is milliseconds since 1970.
+/// Parses how long a provider asks to wait; `now_ms` is milliseconds since 1970.
 pub(crate) fn retry_after(
     value: Option<&str>,
     milliseconds: Option<&str>,

@@ -1,37 +1,37 @@
-//! How often a call is tried, and how long is waited in between.
+//! Retries of calls, and the delays between them.
 
 use std::time::Duration;
 
-/// What chance does to a wait.
+/// Random change of a delay.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Jitter {
-    /// Nothing.
+    /// No change.
     None,
-    /// Up to a quarter less, so that callers do not come back all at once.
+    /// Up to a quarter less, so that callers do not all return at once.
     Quarter,
     /// Up to one second more.
     Second,
 }
 
-/// How often a call is tried, and how long is waited in between.
+/// How often a call is attempted, and the delays between attempts.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RetryPolicy {
-    /// Tries in all, the first one too; 0 counts as 1.
+    /// Total number of attempts; 0 counts as 1.
     pub max_attempts: u32,
-    /// The wait before the second try.
+    /// Delay before the second attempt.
     pub initial_interval: Duration,
-    /// What each further wait is multiplied by; below 1 counts as 1.
+    /// Factor of each further delay; below 1 counts as 1.
     pub backoff_factor: f64,
-    /// The longest wait.
+    /// Longest delay.
     pub max_interval: Duration,
-    /// What chance does to a wait.
+    /// Random change of a delay.
     pub jitter: Jitter,
-    /// The longest wait that a provider's `retry-after` is given; asked for more: this long.
+    /// Upper limit of a provider's `retry-after`.
     pub retry_after_max: Duration,
 }
 
 impl Default for RetryPolicy {
-    /// Four tries in all, 0.5 s doubling to 30 s, `retry-after` up to 60 s.
+    /// Returns four attempts in all, 0.5 s doubling to 30 s, `retry-after` up to 60 s.
     fn default() -> Self {
         Self {
             max_attempts: 4,
@@ -45,7 +45,7 @@ impl Default for RetryPolicy {
 }
 
 impl RetryPolicy {
-    /// Tries once.
+    /// Creates a policy without retries.
     #[must_use]
     pub fn once() -> Self {
         Self {
@@ -54,9 +54,9 @@ impl RetryPolicy {
         }
     }
 
-    /// Returns the wait after try number `tried`, from 1; `None`: there is no further try.
+    /// Returns the delay after attempt number `tried`, from 1; `None` if there is no further attempt.
     ///
-    /// `jitter` is a number from 0 up to 1; `retry_after` is what the provider asked for.
+    /// `jitter` is a number from 0 up to 1; `retry_after` is the provider's request.
     #[must_use]
     pub fn wait(&self, tried: u32, retry_after: Option<Duration>, jitter: f64) -> Option<Duration> {
         if tried >= self.max_attempts {
@@ -66,7 +66,7 @@ impl RetryPolicy {
         let seconds =
             self.initial_interval.as_secs_f64() * self.backoff_factor.max(1.0).powi(power);
         let most = self.max_interval.as_secs_f64();
-        // A factor that is no number, or a product beyond all numbers, is the longest wait.
+        // A factor that is not a number, or a product that overflows, gives the longest delay.
         let seconds = if seconds < most { seconds } else { most };
         let jitter = jitter.clamp(0.0, 1.0);
         let seconds = match self.jitter {

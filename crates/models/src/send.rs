@@ -1,4 +1,4 @@
-//! The way to a provider: connections that are kept, secrets that are not printed, and the end of waiting.
+//! Connections to providers: reused, without printing secrets, and with time limits.
 
 use std::time::Duration;
 
@@ -11,14 +11,14 @@ use tokio::time::{Instant, timeout, timeout_at};
 
 use crate::{Key, Kind, Provider, error::Failure, refusal, wire::Outgoing};
 
-/// How long the end of a stream is waited for whose answer is whole.
+/// How long to wait for the end of a stream whose answer is complete.
 const REST_TIME: Duration = Duration::from_millis(20);
-/// How long it is waited for beside, so that the connection can be used again.
+/// How long to wait for it in the background, so that the connection can be reused.
 const REST_BESIDE_TIME: Duration = Duration::from_secs(5);
-/// Bytes that are read of an answer which is none.
+/// Maximum number of bytes read of an unsuccessful answer.
 const REFUSAL_BYTES_MAX: usize = 64 << 10;
 
-/// Makes the request of HTTP.
+/// Creates the HTTP request.
 pub(crate) fn request(provider: &Provider, outgoing: Outgoing) -> Request {
     let mut request = Request::new(reqwest::Method::POST, outgoing.url);
     let headers = request.headers_mut();
@@ -58,14 +58,14 @@ fn open_with(headers: &mut HeaderMap, kind: Kind, key: &Key) {
         ),
         Kind::OpenAi | Kind::Ollama => (AUTHORIZATION, format!("Bearer {}", key.secret())),
     };
-    // A key is made of what a header may hold.
+    // A key consists of valid header characters.
     if let Ok(mut value) = HeaderValue::from_str(&value) {
         value.set_sensitive(true);
         headers.insert(name, value);
     }
 }
 
-/// One exchange under way: bounded in time, ended by the handle.
+/// One pending exchange, with a time limit and a cancel handle.
 #[derive(Debug)]
 pub(crate) struct Exchange<'e> {
     provider: &'e Provider,
@@ -76,7 +76,7 @@ pub(crate) struct Exchange<'e> {
 impl<'e> Exchange<'e> {
     pub(crate) fn begin(provider: &'e Provider, cancel: &'e Cancel) -> Self {
         let now = Instant::now();
-        // Beyond what the clock can say: a day.
+        // Beyond the range of the clock: a day.
         let deadline = now.checked_add(provider.timeout);
         let day = Duration::from_hours(24);
         Self {
@@ -86,7 +86,7 @@ impl<'e> Exchange<'e> {
         }
     }
 
-    /// Sends, and waits for the head of the answer.
+    /// Sends, and waits for the head of the response.
     pub(crate) async fn send(
         &self,
         client: &Client,
@@ -95,13 +95,13 @@ impl<'e> Exchange<'e> {
         self.bounded(client.execute(request)).await
     }
 
-    /// Returns the next bytes of an answer; `None`: there are no more.
+    /// Returns the next bytes of an answer; `None` at its end.
     pub(crate) async fn next(&self, response: &mut Response) -> Result<Option<Vec<u8>>, Failure> {
         let bytes = self.bounded(response.chunk()).await?;
         Ok(bytes.map(Vec::from))
     }
 
-    /// Reads an answer that is none, as far as it is needed; what breaks off is short.
+    /// Reads an unsuccessful answer as far as needed; an incomplete one is short.
     pub(crate) async fn refusal(
         &self,
         first: Option<Vec<u8>>,
@@ -155,7 +155,7 @@ impl<'e> Exchange<'e> {
             "broke the connection"
         };
         let error = error.without_url();
-        // The innermost says what happened, those around it only where.
+        // The innermost error says what happened, the outer ones only where.
         let mut cause: &dyn std::error::Error = &error;
         while let Some(deeper) = cause.source() {
             cause = deeper;
@@ -169,7 +169,7 @@ fn seconds(time: Duration) -> f64 {
     time.as_secs_f64()
 }
 
-/// Reads the end of a stream whose answer is whole, so that its connection can be used again.
+/// Reads the end of a stream whose answer is complete, so that its connection can be reused.
 pub(crate) async fn finish(mut response: Response) {
     let ended = timeout(REST_TIME, rest(&mut response)).await;
     if ended.is_err() {

@@ -1,7 +1,7 @@
-//! What a model is sent, in no provider's words.
+//! Requests to models, independent of the provider.
 //!
-//! These types are stored beside a run's log and named there by the digest of
-//! their bytes: the order of fields here is part of what was promised.
+//! These types are stored next to a run's log and named there by the digest of their bytes: the order of fields is part of the
+//! format.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -12,33 +12,33 @@ use crate::{Options, provider::Kind};
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Request {
-    /// The model's name at its provider, without the provider's.
+    /// Name of the model at its provider, without the provider's.
     pub model: String,
-    /// The system prompt; empty: none.
+    /// System prompt; empty for none.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub system: String,
     /// The conversation, oldest first; begins with [`Message::User`].
     pub messages: Vec<Message>,
-    /// The tools that the model is told of.
+    /// Tools offered to the model.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub tools: Vec<ToolSpec>,
-    /// What the provider is told beside; what it lacks is left out.
+    /// Options; unsupported ones are left out.
     #[serde(default, skip_serializing_if = "Options::is_default")]
     pub options: Options,
 }
 
 impl Request {
-    /// Returns the bytes that it is stored as: JSON, the same for the same request.
+    /// Returns the bytes that are stored: JSON, the same for the same request.
     #[must_use]
     pub fn bytes(&self) -> Vec<u8> {
-        // Maps of text keys, texts and numbers only: there is nothing in it that JSON cannot say.
+        // Only maps with text keys, texts and numbers: everything can be represented in JSON.
         serde_json::to_vec(self).unwrap_or_default()
     }
 
-    /// Tells what is wrong with the conversation; `None`: nothing.
+    /// Returns what is wrong with the conversation; `None` if nothing.
     ///
-    /// Every call is answered exactly once, by position, in the message that
-    /// follows it; nothing else is answered. What a stage builds always is so.
+    /// Every call must be answered exactly once, by position, in the message that follows it; nothing else may be answered. What
+    /// a stage builds always satisfies this.
     #[must_use]
     pub fn flaw(&self) -> Option<String> {
         let mut open = 0;
@@ -67,18 +67,18 @@ impl Request {
     }
 }
 
-/// A tool as the model is told of it.
+/// A tool as offered to the model.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ToolSpec {
-    /// Its name; one that a provider does not take is changed on the way and back.
+    /// Name of the tool; one that a provider does not accept is translated.
     pub name: String,
-    /// What it is for, in prose.
+    /// Description in prose.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub description: String,
-    /// JSON Schema (2020-12) of its arguments; the root is an object, also where it does not say so.
+    /// JSON Schema (2020-12) of its arguments; the root is an object, even if it does not say so.
     ///
-    /// Keywords that a provider refuses are left out on the way.
+    /// Keywords that a provider refuses are left out when it is sent.
     pub schema: Value,
 }
 
@@ -86,25 +86,25 @@ pub struct ToolSpec {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum Message {
-    /// To the model.
+    /// A message to the model.
     User {
         /// What it says.
         text: String,
     },
-    /// Of the model, as it came.
+    /// A message of the model, as received.
     Assistant {
         /// Its parts, in order.
         parts: Vec<Part>,
     },
-    /// Results of all calls of the message before.
+    /// Results of all calls of the previous message.
     Results {
-        /// One a call, in the order of the calls.
+        /// One result per call, in the order of the calls.
         results: Vec<ToolResult>,
     },
 }
 
 impl Message {
-    /// Says `text` to the model.
+    /// Creates a message to the model.
     #[must_use]
     pub fn user(text: impl Into<String>) -> Self {
         Self::User { text: text.into() }
@@ -123,59 +123,59 @@ impl Message {
     }
 }
 
-/// One part of what a model said.
+/// A part of a model's message.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Part {
-    /// Text for whoever reads.
+    /// Text for the reader.
     Text(String),
-    /// A tool that it wants called.
+    /// A call of a tool.
     Call(Call),
-    /// What only its provider understands.
+    /// Data that only its provider understands.
     Opaque(Opaque),
 }
 
-/// A tool that a model wants called.
+/// A call of a tool by a model.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Call {
-    /// The provider's own name for the call; `None`: it gives none.
+    /// The provider's id of the call; `None` if it gives none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub provider_id: Option<String>,
-    /// The tool, as the model wrote it.
+    /// Name of the tool, as the model wrote it.
     pub name: String,
-    /// The arguments, the text as it came.
+    /// Text of the arguments, as received.
     ///
-    /// A model may write anything: no JSON, no object, one key twice. `{}`
-    /// where nothing came at all and the message is whole.
+    /// A model may write anything: invalid JSON, something other than an object, a duplicate key. It is `{}` if nothing was
+    /// received and the message is complete.
     pub arguments: String,
     /// Whether the message was cut in the middle of it.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub incomplete: bool,
-    /// What its provider wants back with it.
+    /// Data that its provider needs back with it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub opaque: Option<Opaque>,
 }
 
-/// What only the provider that made it understands: signed thinking, signatures of thoughts.
+/// Data that only its provider understands: signed thinking, signatures of thoughts.
 ///
-/// Sent back unchanged to the same kind of provider, and to no other.
+/// It is sent back unchanged to the same kind of provider, and to no other.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Opaque {
-    /// Whose it is.
+    /// Kind of the provider.
     pub of: Kind,
     /// The JSON text.
     pub json: String,
 }
 
-/// What became of one call, as the model is told.
+/// The result of one call, for the model.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ToolResult {
-    /// Which call of the message before, from 0.
+    /// Index of the call in the previous message, from 0.
     pub call: usize,
-    /// What the model is told.
+    /// Text for the model.
     pub content: String,
     /// Whether the call was denied or failed.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]

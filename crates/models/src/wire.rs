@@ -1,4 +1,4 @@
-//! What each kind of provider speaks: a request out, events in.
+//! The protocol of each kind of provider: requests and events.
 
 mod anthropic;
 mod assembly;
@@ -18,18 +18,18 @@ use crate::{Answer, Heard, Kind, Provider, Request, error::Failure};
 pub(crate) use dialect::Dialect;
 pub(crate) use names::Names;
 
-/// What is posted.
+/// An HTTP request to a provider.
 #[derive(Debug)]
 pub(crate) struct Outgoing {
-    /// Where.
+    /// Address.
     pub(crate) url: Url,
-    /// Headers of the protocol, the one with the key not among them.
+    /// Headers of the protocol, except the one with the key.
     pub(crate) headers: &'static [(&'static str, &'static str)],
-    /// JSON.
+    /// JSON body.
     pub(crate) body: Vec<u8>,
 }
 
-/// Returns what is posted for `request`. The same for the same: bytes rest on it.
+/// Returns the HTTP request for `request`; deterministic, because digests depend on its bytes.
 pub(crate) fn outgoing(
     provider: &Provider,
     request: &Request,
@@ -46,7 +46,7 @@ pub(crate) fn outgoing(
     made.map_err(|error| Failure::lasting(format!("the request cannot be written: {error}")))
 }
 
-/// Reads the events of one answer.
+/// Parser of one answer's events.
 #[derive(Debug)]
 pub(crate) enum Decoder {
     Anthropic(anthropic::Decoder),
@@ -82,7 +82,7 @@ impl Decoder {
         match self {
             Self::Anthropic(decoder) => decoder.is_over(),
             Self::OpenAi(decoder) => decoder.is_over(),
-            // The end of the stream is the only end that it has.
+            // The end of the stream is the only mark of its end.
             Self::Gemini(_) => false,
             Self::Ollama(decoder) => decoder.is_over(),
         }
@@ -98,7 +98,7 @@ impl Decoder {
     }
 }
 
-/// Appends segments to the path of an address; those that it ends with already are not said twice.
+/// Appends segments to the path of an address, unless it already ends with them.
 fn join(base: &Url, version: &str, path: &[&str]) -> Url {
     let mut url = base.clone();
     if let Ok(mut segments) = url.path_segments_mut() {
@@ -115,7 +115,7 @@ fn join(base: &Url, version: &str, path: &[&str]) -> Url {
     url
 }
 
-/// Reads the JSON of an event.
+/// Parses the JSON of an event.
 fn parse<'d, T: serde::Deserialize<'d>>(data: &'d [u8]) -> Result<T, Failure> {
     serde_json::from_slice(data).map_err(|error| {
         Failure::passing(format!(
@@ -124,12 +124,12 @@ fn parse<'d, T: serde::Deserialize<'d>>(data: &'d [u8]) -> Result<T, Failure> {
     })
 }
 
-/// Says that the stream ended too early.
+/// Creates the failure of a stream that ended too early.
 fn broken() -> Failure {
     Failure::passing("the stream broke before the message was whole")
 }
 
-/// Returns the word for about so many tokens of thinking.
+/// Returns the word for about this many tokens of thinking.
 const fn effort_of(tokens: u32) -> &'static str {
     match tokens {
         0..=4_096 => "low",

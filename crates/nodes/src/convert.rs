@@ -38,7 +38,7 @@ pub(crate) fn convert(value: &mut Value, schema: &Value) {
 
 /// Brings a value to one of the types that its schema allows, where it is of none of them.
 ///
-/// A text is read as what is wanted; what is no text never becomes one.
+/// A text is read as what is wanted; what is not text never becomes one.
 pub(crate) fn fit(value: &mut Value, schema: &Value) {
     let wanted: Vec<&str> = match schema.get("type") {
         Some(Value::String(word)) => vec![word],

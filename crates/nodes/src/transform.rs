@@ -118,7 +118,7 @@ impl Made<'_> {
         let steps = path::steps(key).ok_or_else(|| {
             NodeError::new(
                 FAILED,
-                format!("`{key}` is no path: write `a`, `a.b`, `a[0]` or `a[0:2]`"),
+                format!("`{key}` is not a path: write `a`, `a.b`, `a[0]` or `a[0:2]`"),
             )
         })?;
         let found = path::find(&Value::Object(all), &steps).map(read);
@@ -298,7 +298,7 @@ fn at(names: &Object, text: &str) -> Result<Option<Value>, String> {
     if let Some(value) = names.get(text) {
         return Ok(Some(value.clone()));
     }
-    let steps = path::steps(text).ok_or_else(|| format!("`{text}` is no path"))?;
+    let steps = path::steps(text).ok_or_else(|| format!("`{text}` is not a path"))?;
     let Some((path::Step::Name(first), rest)) = steps.split_first() else {
         return Err(format!("`{text}` begins with no name"));
     };

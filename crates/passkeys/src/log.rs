@@ -43,7 +43,7 @@ pub struct BrokenAnswer {
 
 fn because(why: Option<&Flaw>) -> String {
     match why {
-        Some(flaw) => format!("has an assertion of a passkey that does not stand: {flaw}"),
+        Some(flaw) => format!("has an invalid assertion of a passkey: {flaw}"),
         None => "takes a passkey and came without".to_owned(),
     }
 }

@@ -69,7 +69,7 @@ pub struct ReadyModel {
 #[derive(Debug, thiserror::Error)]
 pub enum ModelSetupError {
     /// Nothing says where it is.
-    #[error("`{name}` is no model: write `provider/name`, or a name of `[models]`{}", did_you_mean(.meant.as_deref()))]
+    #[error("`{name}` is not a model: write `provider/name`, or a name of `[models]`{}", did_you_mean(.meant.as_deref()))]
     Unknown {
         /// As it was written.
         name: String,

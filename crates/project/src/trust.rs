@@ -72,7 +72,7 @@ fn is_below(file: &Path, root: &Path) -> bool {
     let real = |path: &Path| path.canonicalize().ok();
     match (real(file), real(root)) {
         (Some(file), Some(root)) => file.starts_with(root),
-        // What is no file is shipped in the program.
+        // What is not a file is shipped in the program.
         _ => false,
     }
 }

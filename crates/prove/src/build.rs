@@ -1,4 +1,4 @@
-//! How a model is made of a machine.
+//! //! Builds the model of a machine.
 
 use std::collections::BTreeMap;
 
@@ -22,7 +22,8 @@ impl Model {
         Self::beside(machine, &[machine], slots, counted_to)
     }
 
-    /// Makes the model of a machine with all that those `written` tell apart: the same calls and data for each of them.
+    /// /// Makes the model of a machine that tells apart everything that the machines `written` tell apart: the same calls and
+    /// data for each of them.
     pub(crate) fn beside(
         machine: &Machine,
         written: &[&Machine],

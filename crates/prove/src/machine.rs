@@ -11,7 +11,7 @@ use interlock_core::{
 pub(crate) fn unsupported(machine: &Machine) -> Option<String> {
     if machine.durable {
         return Some(
-            "it is a workflow of steps that Interlock carries out itself, which `prove` does not read yet"
+            "it is a workflow of steps that Interlock runs itself, which `prove` does not read yet"
                 .to_owned(),
         );
     }

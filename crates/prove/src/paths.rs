@@ -275,7 +275,7 @@ impl Walk {
     }
 }
 
-/// Writes the letters that led to a set; what is no text is no path that is tried.
+/// Writes the letters that led to a set; what is not text is no path that is tried.
 fn written(from: &[(u32, u8)], set: usize) -> Option<String> {
     let mut letters = Vec::new();
     let mut now = set;

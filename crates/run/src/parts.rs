@@ -273,7 +273,7 @@ impl ProtectedChange {
             ProtectedFate::Changed => "was changed",
             ProtectedFate::Vanished => "is gone",
         };
-        let undone = if self.undone { " and was put back" } else { "" };
+        let undone = if self.undone { " and was restored" } else { "" };
         format!("`{}` ({}) {fate}{undone}", self.path, self.what)
     }
 }

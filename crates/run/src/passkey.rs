@@ -96,7 +96,7 @@ impl fmt::Display for Flaw {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Malformed => "it is malformed",
-            Self::OtherKind => "it is none that a browser made of a passkey",
+            Self::OtherKind => "it was not created by a browser with a passkey",
             Self::OtherAnswer => "it was made for another run, request, question, moment or answer",
             Self::OtherOrigin => "it was made on another page",
             Self::OtherSite => "it is bound to another name than `localhost`",

@@ -1,4 +1,4 @@
-//! Assembles what a run is carried out with: its log and lease, models, tools, servers, people and screen.
+//! Assembles what a run needs: its log and lease, models, tools, servers, people and screen.
 
 mod checks;
 mod configured;
@@ -44,7 +44,7 @@ pub enum Approvals {
     /// At the terminal, if there is one.
     #[default]
     Here,
-    /// In other processes, whose answers are waited for.
+    /// In other processes; the runner waits for their answers.
     Remote,
     /// In other processes; the run stops until they answer.
     NoWait,
@@ -52,8 +52,7 @@ pub enum Approvals {
 
 /// Assembles everything that a run needs.
 ///
-/// [`Builder::prepare`] finds every model, key and server before a run begins or goes on;
-/// [`Builder::take`] takes the run.
+/// [`Builder::prepare`] finds every model, key and server before a run begins or continues; [`Builder::take`] takes the run.
 pub struct Builder {
     environment: Environment,
     project: PathBuf,
@@ -70,7 +69,7 @@ pub struct Builder {
     found: Option<Found>,
 }
 
-/// What was found for the stages of a run.
+/// Models, servers and tools that were found for the stages of a run.
 struct Found {
     config: RunConfig,
     models: Arc<dyn Models>,
@@ -78,7 +77,7 @@ struct Found {
 }
 
 impl Builder {
-    /// Starts with a project, without terminal, screen and configuration.
+    /// Creates a builder for a project, without terminal, screen and configuration.
     #[must_use]
     pub fn new(environment: Environment, project: &Path) -> Self {
         Self {
@@ -98,7 +97,7 @@ impl Builder {
         }
     }
 
-    /// Tells whether a machine has states that need the configuration of models, tools or servers.
+    /// Returns whether a machine has states that need the configuration of models, tools or servers.
     #[must_use]
     pub fn needs_config(machine: &Machine) -> bool {
         machine.has_stages() || has_nodes(machine)
@@ -134,7 +133,7 @@ impl Builder {
         }
     }
 
-    /// Sets who is asked, by which name and where.
+    /// Sets the person's name, and where people are asked.
     #[must_use]
     pub fn people(self, person: String, approvals: Approvals) -> Self {
         Self {
@@ -165,17 +164,17 @@ impl Builder {
         }
     }
 
-    /// Sets where lines for the person go as long as there is no screen.
+    /// Sets the receiver of lines for the person while there is no screen.
     #[must_use]
     pub fn note(self, note: Note) -> Self {
         Self { note, ..self }
     }
 
-    /// Finds every model, key and server that `machine` names; `run` has begun already.
+    /// Finds every model, key and server that `machine` names; `run` is given if the run has already begun.
     ///
     /// # Errors
-    /// A model that is none, a key that is missing, a server that does not start, a name that means two things, or
-    /// a tool of a stage under way that is gone.
+    /// There is no such model, a key is missing, a server does not start, a name is ambiguous, or a tool of an open stage is
+    /// gone.
     pub fn prepare(&mut self, machine: &Machine, run: Option<&Run>) -> Result<(), BuildError> {
         if !Self::needs_config(machine) {
             return Ok(());
@@ -213,16 +212,16 @@ impl Builder {
         Ok(())
     }
 
-    /// Returns the configuration that was prepared with; `None`: nothing of the machine needs it.
+    /// Returns the prepared configuration; `None` if nothing of the machine needs it.
     #[must_use]
     pub fn prepared(&self) -> Option<&RunConfig> {
         self.found.as_ref().map(|found| &found.config)
     }
 
-    /// Takes the run, or returns who has it.
+    /// Takes the run for this process.
     ///
     /// # Errors
-    /// Somebody else carries it out, its log cannot be read, or a path is no text.
+    /// Another process runs it, its log cannot be read, or a path is not valid text.
     pub fn take(mut self, log: RunLog, machine: &Machine) -> Result<Embedded, BuildError> {
         let run = log.load()?;
         let places = match run.places() {
@@ -246,7 +245,7 @@ impl Builder {
         Ok(Embedded::take(log.kept(), context)?)
     }
 
-    /// Makes what the stages of a run work with, and its tool states where it has any.
+    /// Creates the context of a run's stages, and of its tool states if it has any.
     fn stages(
         &self,
         found: Found,
@@ -337,13 +336,13 @@ impl Builder {
         }
     }
 
-    /// Finds the folders and files beside the project; what cannot be read is noted.
+    /// Finds the folders and files besides the project; those that cannot be read are reported as notes.
     fn datasources(&self, assets: &Assets) -> Vec<Datasource> {
         let mut datasources = Vec::new();
         for (id, path) in assets.datasources() {
             match Datasource::at(id, path) {
                 Ok(source) => datasources.push(source),
-                // Only who names it has to do without it.
+                // Only the states that name it have to do without it.
                 Err(why) => (self.note)(&format!(
                     "interlock: `{}` of `[datasources.{id}]` cannot be read: {why}",
                     path.display()
@@ -363,7 +362,7 @@ impl std::fmt::Debug for Builder {
     }
 }
 
-/// Tells whether a machine has tool states or custom nodes, or agents with servers of their own.
+/// Returns whether a machine has tool states or custom nodes, or agents with servers of their own.
 fn has_nodes(machine: &Machine) -> bool {
     if machine.conversation.is_some() {
         return true;
@@ -374,7 +373,7 @@ fn has_nodes(machine: &Machine) -> bool {
         .any(|state| matches!(&state.activity, Activity::Task(task) if matches!(task.kind, TaskKind::Node(_))))
 }
 
-/// Returns where the stages of a run are carried out that holds an agent, too: in the agent's project.
+/// Returns the folders in which the stages of a run work that also guards an agent: those of the agent's project.
 fn places(environment: &Environment, project: &Path, log: &RunLog) -> Result<Places, BuildError> {
     let word = |path: &Path| {
         let text = path.to_str().map(str::to_owned);

@@ -1,4 +1,4 @@
-//! Why a run cannot be assembled.
+//! Errors of assembling a run.
 
 use interlock_project::ConfigError;
 use interlock_store::StoreError;
@@ -33,7 +33,7 @@ pub enum BuildError {
 }
 
 impl BuildError {
-    /// Tells whether the command line or the input is at fault.
+    /// Returns whether the command line or the input is at fault.
     #[must_use]
     pub const fn is_usage(&self) -> bool {
         matches!(self, Self::Usage(_))

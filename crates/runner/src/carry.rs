@@ -1,4 +1,4 @@
-//! Carries one order out, from its arguments to its outcome.
+//! Carries out one order, from its arguments to its outcome.
 
 use std::sync::Arc;
 
@@ -19,12 +19,12 @@ use interlock_process::{self, At, Cancel, Exit, Program, Stream};
 const TIMED_OUT: i64 = 124;
 /// Code of an activity that somebody cancelled.
 const CANCELLED: i64 = 130;
-/// What is added to a signal's number to make it a code.
+/// Offset added to a signal's number to form a code.
 const SIGNAL_BASE: i64 = 128;
 
-/// Carries `order` out; returns when nothing of it runs any more.
+/// Carries out `order`; returns when nothing of it is running any more.
 ///
-/// What a node tells its run meanwhile goes through `outbox`.
+/// Commands of a node to its run go through `outbox`.
 pub(crate) fn carry_out(
     order: &Order,
     context: &RunContext,
@@ -59,7 +59,7 @@ fn perform(order: &Order, context: &RunContext, cancel: &Cancel, outbox: Outbox)
     }
 }
 
-/// Returns what is wrong with the file that the output goes to, before anything runs.
+/// Returns what is wrong with the target file of the output, before anything runs.
 fn target_fault(order: &Order) -> Option<Failed> {
     match &order.capture {
         Some(Capture::File(target)) if target.is_dir() => Some(Failed::new(
@@ -80,7 +80,7 @@ fn answered(order: &Order, answer: Outcome, context: &RunContext) -> Outcome {
     }
 }
 
-/// Names one try of an effect.
+/// Returns the name of one attempt of an effect.
 pub(crate) fn mark(id: &str, attempt: u32) -> String {
     format!("{id}#{attempt}")
 }
@@ -130,7 +130,7 @@ fn begin_guard(
     };
     let Some(guard) = &context.guard else {
         return Err(format!(
-            "`guard: {workflow}`: nothing here can hold an agent to a workflow"
+            "`guard: {workflow}`: nothing here can guard an agent with a workflow"
         ));
     };
     let tool = order.kind.to_string();
@@ -150,7 +150,7 @@ fn begin_guard(
         .map_err(|why| format!("`guard: {workflow}`: {why}"))
 }
 
-/// Turns the success of an agent into the failure of the workflow it was held to.
+/// Turns the success of an agent into a failure because of the workflow that guarded it.
 fn unguarded(outcome: Outcome, why: String) -> Outcome {
     match outcome {
         Outcome::Done { stdout, stderr } => Outcome::Failed(Failed {
@@ -188,7 +188,7 @@ fn follow(order: &Order, prepared: &Prepared, context: &RunContext, cancel: &Can
     }
 }
 
-/// What one program printed.
+/// The output of one program.
 struct Printed {
     out: Output,
     err: Output,
@@ -250,7 +250,7 @@ impl Printed {
         Outcome::Failed(self.failed(code, None, message))
     }
 
-    /// Puts the output of a success where it goes.
+    /// Stores the output of a successful program.
     fn captured(&mut self, order: &Order) -> Outcome {
         let stdout = match Collect::of(order.capture.as_ref(), order.read_whole) {
             Collect::Ends => Ok(self.out.preview()),
@@ -284,7 +284,7 @@ impl Printed {
     }
 }
 
-/// Returns the code and the sentence of an end that is no success.
+/// Returns the code and the message of an unsuccessful end.
 fn told(name: &str, program: &Program, exit: Exit) -> (i64, String) {
     match exit {
         Exit::Code(code) => (code.into(), format!("{name} ended with code {code}")),

@@ -1,6 +1,6 @@
-//! Tool states and custom nodes: what is computed without a model, or with one call a record.
+//! Tool states and custom nodes: work without a model, or with one call per record.
 //!
-//! What is computed comes from [`interlock_nodes`]; here are its tools, servers and folders.
+//! The computation is in [`interlock_nodes`]; this module provides tools, servers and folders.
 
 mod agent;
 mod chosen;
@@ -37,7 +37,7 @@ const FAILED: i64 = 1;
 /// Code of a node that somebody stopped.
 const CANCELLED: i64 = 130;
 
-/// Computes a node; its output goes where that of a program would.
+/// Runs a node; its output is stored like that of a program.
 pub(crate) fn carry(
     order: &Order,
     node: &NodeOrder,
@@ -70,7 +70,7 @@ pub(crate) fn carry(
     work.told(made)
 }
 
-/// A node under way.
+/// A running node.
 struct Worked<'a> {
     order: &'a Order,
     node: &'a NodeOrder,
@@ -78,22 +78,22 @@ struct Worked<'a> {
     context: &'a RunContext,
     cancel: &'a Cancel,
     talk: Talk,
-    /// Values that neither output nor messages may hold.
+    /// Values that neither output nor messages may contain.
     secrets: Vec<String>,
 }
 
 impl Worked<'_> {
-    /// Reads what the node is to do.
+    /// Parses the input of the node.
     fn input<T: DeserializeOwned>(&self) -> Result<T, Failed> {
         serde_json::from_value(self.order.input.clone()).map_err(|error| {
-            let why = format!("the run holds a node that cannot be read: {error}");
+            let why = format!("the run contains a node that cannot be read: {error}");
             Failed::new(2, why)
         })
     }
 
     fn nodes(&self) -> Result<&Nodes, Failed> {
         let nodes = self.context.nodes.as_deref();
-        nodes.ok_or_else(|| Failed::new(FAILED, "nothing here can carry a tool state out"))
+        nodes.ok_or_else(|| Failed::new(FAILED, "tool states cannot run here"))
     }
 
     fn transform(&mut self) -> Result<NodeOutput, Failed> {
@@ -105,7 +105,7 @@ impl Worked<'_> {
         transform(&node, &self.given, faults).map_err(|error| failed(&error))
     }
 
-    /// Makes the outcome, without any secret in it.
+    /// Creates the outcome, with all secrets masked.
     fn told(&self, made: Result<NodeOutput, Failed>) -> Outcome {
         let secrets = Secrets::known(self.secrets.iter().cloned());
         match made {
@@ -131,7 +131,7 @@ impl Worked<'_> {
     }
 }
 
-/// Makes a failure of one that core names.
+/// Creates a failure from a node's error.
 fn failed(error: &NodeError) -> Failed {
     Failed {
         reason: Some(error.code),
@@ -139,7 +139,7 @@ fn failed(error: &NodeError) -> Failed {
     }
 }
 
-/// Makes a failure with a reason, and says whether it may pass by itself.
+/// Creates a failure with a reason, and whether it is transient.
 fn reasoned(reason: &'static str, message: impl Into<String>, passing: Option<Passing>) -> Failed {
     Failed {
         reason: Some(reason),

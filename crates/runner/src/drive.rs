@@ -1,7 +1,7 @@
-//! Drives one run: starts what is to be started, and tells the run what became of it.
+//! Drives one run: starts its effects, and reports their outcomes to the run.
 //!
-//! Decides nothing about the run: what is to be done comes from
-//! [`interlock_core::effects`], what follows from [`interlock_core::decide`].
+//! This module decides nothing about the run: [`interlock_core::effects`] determines what to do, and [`interlock_core::decide`]
+//! what follows.
 
 use std::{collections::BTreeMap, mem, sync::Arc};
 
@@ -34,9 +34,9 @@ use orders::order;
 use questions::Questions;
 use stages::Listening;
 
-/// How often a command is decided anew because another writer was first.
+/// How often a command is decided again because another writer was first.
 const TRIES_MAX: u32 = 64;
-/// Files that the texts of one state may name.
+/// Maximum number of files that the texts of one state may name.
 const FILES_MAX: usize = 1_000;
 
 /// Why driving a run stopped.
@@ -78,8 +78,8 @@ pub enum DriveError<E> {
 /// Drives the run of `host` until it is over or waits for a person.
 ///
 /// # Errors
-/// The host fails, or the run cannot be written. What was started goes on: the
-/// host is to be dropped, and the run is driven later as after a crash.
+/// The host fails, or the run cannot be written. Started effects continue: the caller must drop the host, and the run is later
+/// driven as after a crash.
 pub fn drive<H: Host>(machine: &Machine, host: &mut H) -> Result<Halt, DriveError<H::Error>> {
     let mut drive = Drive::begin(machine, host)?;
     loop {
@@ -102,7 +102,7 @@ pub fn lose_effects<H: Host>(
     command(machine, host, &CommandKind::LoseEffects)
 }
 
-/// Runs a person's command on the run of `host`, which nobody drives.
+/// Applies a person's command to the run of `host`, which nobody drives.
 ///
 /// # Errors
 /// The host fails.
@@ -115,22 +115,22 @@ pub fn command<H: Host>(
     drive.submit(ask.clone())
 }
 
-/// What is carried out at this moment.
+/// An effect that is being carried out.
 #[derive(Debug)]
 struct Flight {
     attempt: u32,
-    /// Whether it is being ended.
+    /// Whether it is being stopped.
     stopping: bool,
-    /// What a model stage or a node has not been told yet; `None`: it is neither.
+    /// What a model stage or a node has not received yet; `None` for other effects.
     listening: Option<Listening>,
     is_stage: bool,
 }
 
-/// What ended while the run stood paused.
+/// An effect that ended while the run was paused.
 struct Landed {
     id: String,
     attempt: u32,
-    /// What the run is told; `None`: a person interrupted it at the terminal.
+    /// Outcome to report; `None` if a person interrupted it at the terminal.
     outcome: Option<ActivityOutcome>,
 }
 
@@ -138,16 +138,16 @@ struct Drive<'a, H> {
     machine: &'a Machine,
     host: &'a mut H,
     run: Run,
-    /// By effect.
+    /// Flights by the ids of their effects.
     flights: BTreeMap<String, Flight>,
     held: Vec<Landed>,
-    /// The machine, as threads have it.
+    /// The machine, shared with threads.
     shared: Option<Arc<Machine>>,
     questions: Questions,
 }
 
 impl<'a, H: Host> Drive<'a, H> {
-    /// Loads the run of `host`, of which nothing is carried out yet.
+    /// Loads the run of `host`, with no effects started.
     fn begin(machine: &'a Machine, host: &'a mut H) -> Result<Self, DriveError<H::Error>> {
         let run = host.load().map_err(DriveError::Host)?;
         Ok(Self {
@@ -161,7 +161,7 @@ impl<'a, H: Host> Drive<'a, H> {
         })
     }
 
-    /// Does all that can be done at once; returns what is then to be done.
+    /// Does everything that can be done at once; returns the remaining effects.
     fn settle(&mut self) -> Result<Vec<Effect>, DriveError<H::Error>> {
         loop {
             for landed in self.released() {
@@ -191,9 +191,9 @@ impl<'a, H: Host> Drive<'a, H> {
         }
     }
 
-    /// Ends what is under way and no longer listed.
+    /// Stops running effects that are no longer listed.
     fn stop_unlisted(&mut self, list: &[Effect]) {
-        // A run that a person paused lists nothing; what is under way may end.
+        // A run that a person paused lists nothing; running effects may finish.
         if self.run.paused.is_some() {
             return;
         }
@@ -208,7 +208,7 @@ impl<'a, H: Host> Drive<'a, H> {
         }
     }
 
-    /// Brings the files that texts name; tells whether the run went on by it.
+    /// Supplies the files that texts name; returns whether the run continued with them.
     fn feed(&mut self, list: &[Effect]) -> Result<bool, DriveError<H::Error>> {
         for effect in list {
             let EffectStatus::Reading(wanted) = &effect.status else {
@@ -217,7 +217,7 @@ impl<'a, H: Host> Drive<'a, H> {
             let path = effect.frame.clone();
             let files = read_files(self.machine, &self.run, self.host, &path, wanted);
             let decision = self.submit(CommandKind::Supply { path, files })?;
-            // Refused: the state was left meanwhile, and the list is another.
+            // Refused: the state was left meanwhile, and the list is outdated.
             if !matches!(decision.reply, Reply::Refused(_)) || self.has_moved(effect) {
                 return Ok(true);
             }
@@ -232,7 +232,7 @@ impl<'a, H: Host> Drive<'a, H> {
             .any(|now| now.id == effect.id && now.status == effect.status)
     }
 
-    /// Fails what a person cannot be asked; tells whether there was any.
+    /// Fails questions that cannot be put to a person; returns whether there were any.
     fn refuse_faults(&mut self, list: &[Effect]) -> Result<bool, DriveError<H::Error>> {
         for effect in list {
             let is_asked = effect.status == EffectStatus::Person && !self.is_stage(effect);
@@ -251,9 +251,9 @@ impl<'a, H: Host> Drive<'a, H> {
         Ok(false)
     }
 
-    /// Starts what is to be carried out and is not under way.
+    /// Starts effects that are not running yet.
     fn start(&mut self, list: &[Effect]) -> Result<(), DriveError<H::Error>> {
-        // What follows a cancelled program begins when that one has ended.
+        // The effects after a cancelled program begin when it has ended.
         if self.flights.values().any(|flight| flight.stopping) {
             return Ok(());
         }
@@ -312,7 +312,7 @@ impl<'a, H: Host> Drive<'a, H> {
         (!waits).then_some(Halt::Standing)
     }
 
-    /// Waits for the next thing to happen and tells the run.
+    /// Waits for the next event and reports it to the run.
     fn wait(&mut self, list: &[Effect]) -> Result<(), DriveError<H::Error>> {
         let until = list.iter().filter_map(due).min();
         match self.host.next(until).map_err(DriveError::Host)? {
@@ -333,7 +333,7 @@ impl<'a, H: Host> Drive<'a, H> {
         }
     }
 
-    /// Takes the end of something; one that was not under way is late or told twice.
+    /// Handles the end of an effect, which may be late or reported twice.
     fn ended(&mut self, landed: Landed) -> Result<(), DriveError<H::Error>> {
         let known = self
             .flights
@@ -356,7 +356,7 @@ impl<'a, H: Host> Drive<'a, H> {
         self.land(landed)
     }
 
-    /// Tells the run what became of an effect, if it is still the one meant.
+    /// Reports the outcome of an effect to the run, if the run still waits for it.
     fn land(&mut self, landed: Landed) -> Result<(), DriveError<H::Error>> {
         let Landed {
             id,
@@ -368,7 +368,7 @@ impl<'a, H: Host> Drive<'a, H> {
             return self.submit(CommandKind::Cancel { by }).map(drop);
         };
         for _ in 0..TRIES_MAX {
-            // A person was first: it is told once the run goes on.
+            // A person was first: the outcome is reported once the run continues.
             if self.run.paused.is_some() {
                 self.held.push(Landed {
                     id,
@@ -397,7 +397,7 @@ impl<'a, H: Host> Drive<'a, H> {
         Err(DriveError::Contended)
     }
 
-    /// Finds the effect that ended, as long as the run still waits for just it.
+    /// Finds the effect that ended, if the run still waits for exactly this attempt.
     fn meant(&self, id: &str, attempt: u32) -> Option<Effect> {
         effects(self.machine, &self.run)
             .into_iter()
@@ -414,7 +414,7 @@ impl<'a, H: Host> Drive<'a, H> {
         Err(DriveError::Contended)
     }
 
-    /// Decides once, at this moment; where another writer was first, the run is loaded again.
+    /// Decides once with the current time; if another writer was first, the run is loaded again.
     fn try_submit(
         &mut self,
         command: &mut Command,
@@ -440,7 +440,7 @@ impl<'a, H: Host> Drive<'a, H> {
     }
 }
 
-/// Makes a command whose time is set when it is given.
+/// Creates a command whose time is set later.
 const fn command_of(ask: CommandKind) -> Command {
     Command {
         at_ms: 0,
@@ -465,12 +465,12 @@ pub(crate) fn read_files<H: Host>(
     files
 }
 
-/// Tells whether somebody here may carry an effect out.
+/// Returns whether the runner may carry out an effect.
 const fn is_open(effect: &Effect) -> bool {
     matches!(effect.status, EffectStatus::Running | EffectStatus::Person)
 }
 
-/// Returns when the run is to be advanced for an effect.
+/// Returns the time at which the run must be advanced for an effect.
 fn due(effect: &Effect) -> Option<u64> {
     let waits = match effect.status {
         EffectStatus::Waiting(until) => Some(until),
@@ -479,7 +479,7 @@ fn due(effect: &Effect) -> Option<u64> {
     waits.into_iter().chain(effect.late_ms).min()
 }
 
-/// Says to the run what became of an effect; `None` where it is to be cancelled.
+/// Converts an outcome for the run; `None` if the run is to be cancelled.
 fn told(outcome: Outcome) -> Option<ActivityOutcome> {
     match outcome {
         Outcome::Done { stdout, stderr } => Some(ActivityOutcome::Done {
@@ -491,7 +491,7 @@ fn told(outcome: Outcome) -> Option<ActivityOutcome> {
     }
 }
 
-/// Says to the run how an effect failed.
+/// Converts a failure for the run.
 fn cause(failed: Failed) -> Cause {
     let code = failed
         .reason
@@ -504,7 +504,7 @@ fn cause(failed: Failed) -> Cause {
     }
 }
 
-/// Makes a failure of an outcome that the run refuses, such as one too large for it.
+/// Creates a failure for an outcome that the run refuses, such as one that is too large.
 fn refusal_of<E>(
     effect: &Effect,
     outcome: &ActivityOutcome,

@@ -1,4 +1,4 @@
-//! Carries a run out in this process: a thread for each program, the log in its file.
+//! Runs a durable run in this process: a thread for each program, the log in its file.
 
 use std::{
     collections::BTreeMap,
@@ -36,11 +36,11 @@ use crate::{
     tools::read_file,
 };
 
-/// Time between two looks at a log that others may write to.
+/// Interval of checks of a log that others may write to.
 const LOOK_EVERY: Duration = Duration::from_millis(150);
-/// Stack of a thread that carries an effect out.
+/// Stack size of a thread that carries out an effect.
 const STACK_BYTES: usize = 512 * 1024;
-/// Stack of a thread that carries out a model stage or a tool state: schemas and shell lines are read there.
+/// Stack size of a thread for a model stage or a tool state, which parses schemas and shell lines.
 const STAGE_STACK_BYTES: usize = 8 * 1024 * 1024;
 
 /// Why a run cannot run in this process.
@@ -71,7 +71,7 @@ impl From<DriveError<StoreError>> for EmbeddedError {
 
 /// A run that this process drives.
 ///
-/// Dropped while something runs, it kills that and leaves the run as after a crash.
+/// Dropping it while something runs kills that and leaves the run as after a crash.
 pub struct Embedded {
     log: RunLog,
     context: Arc<RunContext>,
@@ -79,16 +79,16 @@ pub struct Embedded {
     inbox: Receiver<Message>,
     outbox: Sender<Message>,
     running: BTreeMap<String, Worker>,
-    /// What a person is asked here, by the id of the request.
+    /// Questions to a person in this process, by the id of the request.
     asked: BTreeMap<String, Box<dyn Open>>,
     hurry: Arc<AtomicBool>,
-    /// Events of the log that this process knows of.
+    /// Number of log events that this process knows.
     seen: u64,
-    /// Whether what a runner that died left behind is dealt with.
+    /// Whether the remains of a crashed runner have been dealt with.
     recovered: bool,
 }
 
-/// What others tell the host.
+/// A message to the host.
 enum Message {
     Ended {
         id: String,
@@ -108,7 +108,7 @@ enum Message {
 struct Worker {
     attempt: u32,
     cancel: Cancel,
-    /// What ends a model stage.
+    /// Token that cancels a model stage.
     cancel_token: Option<CancelToken>,
     thread: Option<JoinHandle<()>>,
 }
@@ -138,16 +138,16 @@ impl Canceller {
             self.hurry.store(true, Ordering::Release);
         }
         *asked = true;
-        // Nobody listens once the run is not driven any more.
+        // Once the run is no longer driven, nobody receives this.
         let _ = self.outbox.send(Message::Cancel { by: by.to_owned() });
     }
 }
 
 impl Embedded {
-    /// Takes the run of `log`, and ends what outlived a runner that died.
+    /// Takes the run of `log`, and ends the programs that outlived a crashed runner.
     ///
     /// # Errors
-    /// Another process carries it out; or the run's directory cannot be used.
+    /// Another process runs it, or the run's directory cannot be used.
     pub fn take(log: RunLog, context: RunContext) -> Result<Self, EmbeddedError> {
         let lease = Lease::take(log.folder().made_work()?, now_ms())?;
         let (outbox, inbox) = channel();
@@ -175,23 +175,23 @@ impl Embedded {
         }
     }
 
-    /// Returns the log, to read it, or to write it while the run is not driven.
+    /// Returns the log, for reading, or for writing while the run is not driven.
     pub fn log(&mut self) -> &mut RunLog {
         &mut self.log
     }
 
-    /// Returns the context that the run is carried out in.
+    /// Returns the context of the run.
     #[must_use]
     pub fn run_context(&self) -> &RunContext {
         &self.context
     }
 
-    /// Takes over from a runner that died; does nothing where none did, or for a second time.
+    /// Takes over from a crashed runner; does nothing if there was none, or the second time.
     ///
-    /// Its programs are ended first, then each cut-off effect follows its state's rule.
+    /// Its programs are ended first, then each interrupted effect follows its state's rule.
     ///
     /// # Errors
-    /// The log or the records of groups cannot be used.
+    /// The log or the records of process groups cannot be used.
     pub fn recover(&mut self, machine: &Machine) -> Result<(), EmbeddedError> {
         let died = self
             .lease
@@ -215,7 +215,7 @@ impl Embedded {
     /// Drives the run until it is over or waits for a person, and releases it.
     ///
     /// # Errors
-    /// The run cannot be read or written. What ran is killed when this is dropped.
+    /// The run cannot be read or written. Running programs are killed when this is dropped.
     pub fn drive(&mut self, machine: &Machine) -> Result<Halt, EmbeddedError> {
         self.recover(machine)?;
         let halt = drive(machine, self)?;
@@ -223,7 +223,7 @@ impl Embedded {
         Ok(halt)
     }
 
-    /// Releases the run with nothing left behind.
+    /// Releases the run completely.
     ///
     /// # Errors
     /// The lock cannot be written.
@@ -297,7 +297,7 @@ impl Embedded {
         self.context.slots.nudge();
     }
 
-    /// Returns how long to wait for a message before the log is looked at again.
+    /// Returns how long to wait for a message before the log is checked again.
     fn patience(&mut self, until_ms: Option<u64>) -> Duration {
         let left = until_ms.map(|until| until.saturating_sub(self.now_ms()));
         left.map_or(LOOK_EVERY, |left| {
@@ -363,7 +363,7 @@ impl Host for Embedded {
             Ok(worker) => drop(self.running.insert(id, worker)),
             Err(error) => {
                 let failed = Failed::new(1, format!("cannot be carried out: {error}"));
-                // The other end is this very host.
+                // The other end is this host itself.
                 let _ = self.outbox.send(Message::Ended {
                     id,
                     attempt,
@@ -394,7 +394,7 @@ impl Host for Embedded {
             let (id, outbox) = (pending.id().to_string(), self.outbox.clone());
             let named = id.clone();
             let answers = Answers::new(move |said| {
-                // Nobody listens once the run is not driven any more.
+                // Once the run is no longer driven, nobody receives this.
                 let _ = outbox.send(Message::Said {
                     id: named.clone(),
                     said,
@@ -439,7 +439,7 @@ impl Host for Embedded {
             let patience = self.patience(until_ms);
             match self.inbox.recv_timeout(patience) {
                 Ok(message) => return Ok(self.message(message)),
-                // This host holds a sender itself.
+                // This host itself holds a sender.
                 Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => {
                     if self.log.count()? != self.seen {
                         return Ok(Happening::LogGrew);
@@ -457,9 +457,9 @@ impl Drop for Embedded {
     fn drop(&mut self) {
         self.stop_all(Stop::AtOnce);
         for (_, open) in mem::take(&mut self.asked) {
-            open.withdraw("the run is not carried out any more");
+            open.withdraw("the run is no longer being driven");
         }
-        // What stages have asked is dropped with it, so that none waits for an answer.
+        // The requests of stages are dropped with it, so that none waits for an answer.
         let (_, nothing) = channel();
         drop(mem::replace(&mut self.inbox, nothing));
         for worker in self.running.values_mut() {
@@ -482,7 +482,7 @@ impl fmt::Debug for Canceller {
     }
 }
 
-/// Carries `order` out on a thread of its own, which says how it ended.
+/// Carries out `order` in a new thread, which reports how it ended.
 fn spawn(
     order: Order,
     context: Arc<RunContext>,
@@ -503,7 +503,7 @@ fn spawn(
                 outbox,
                 id: order.id.clone(),
                 attempt: order.attempt,
-                outcome: Failed::new(1, "the runner broke while it carried this out").into(),
+                outcome: Failed::new(1, "the runner panicked while it ran this").into(),
             };
             word.outcome = match cancel_token {
                 Some(cancel_token) => carry_stage_out(&order, &context, &cancel_token, asking),
@@ -515,7 +515,7 @@ fn spawn(
         })
 }
 
-/// Carries a model stage out.
+/// Carries out a model stage.
 fn carry_stage_out(
     order: &Order,
     context: &RunContext,
@@ -524,7 +524,7 @@ fn carry_stage_out(
 ) -> Outcome {
     let stages: Option<&Stages> = context.stages.as_deref();
     let (Some(stage), Some(stages)) = (&order.stage, stages) else {
-        return Failed::new(1, "nothing here can carry a model stage out").into();
+        return Failed::new(1, "model stages cannot run here").into();
     };
     context.screen.begins(order);
     let stopped = || cancel_token.is_pulled();
@@ -554,7 +554,7 @@ fn carry_stage_out(
     outcome
 }
 
-/// The last word of a thread, said even when it breaks.
+/// The final message of a thread, sent even if it panics.
 struct Word {
     outbox: Sender<Message>,
     id: String,
@@ -564,7 +564,7 @@ struct Word {
 
 impl Drop for Word {
     fn drop(&mut self) {
-        // Nobody listens when the host is gone.
+        // Nobody receives this when the host is gone.
         let _ = self.outbox.send(Message::Ended {
             id: mem::take(&mut self.id),
             attempt: self.attempt,
@@ -575,7 +575,7 @@ impl Drop for Word {
 
 fn join(worker: &mut Worker) {
     if let Some(thread) = worker.thread.take() {
-        // One that broke has said nothing; there is nothing to add.
+        // A thread that panicked has reported nothing; there is nothing to add.
         let _ = thread.join();
     }
 }

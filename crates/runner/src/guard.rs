@@ -1,10 +1,10 @@
-//! Agents that are held to a workflow of their own while they work.
+//! Agents that work under a workflow of their own.
 
 use std::{fmt::Debug, path::Path};
 
 /// Binds agents to native workflows.
 ///
-/// Implemented where hooks and bindings are known.
+/// It is implemented by the crate that knows hooks and bindings.
 pub trait Guard: Send + Sync {
     /// Starts a run of the workflow that `wanted` names.
     ///
@@ -26,7 +26,7 @@ pub struct GuardWanted<'a> {
     pub program: &'a Path,
     /// Variables set for it besides this process's environment.
     pub environment: &'a [(String, String)],
-    /// Effect and attempt that it belongs to; an open run with the same mark is of a runner that died.
+    /// Effect and attempt that it belongs to; an open run with the same mark belongs to a crashed runner.
     pub mark: &'a str,
     /// Id of the run that starts the agent.
     pub run: &'a str,
@@ -39,14 +39,14 @@ pub trait Guarded: Send + Debug {
     /// Returns the variables by which the agent's hooks find the run.
     fn environment(&self) -> Vec<(String, String)>;
 
-    /// Returns the arguments by which the agent has its hooks, to stand before all others.
+    /// Returns the arguments that make the agent call its hooks, to be placed before all others.
     fn arguments(&self) -> Vec<String> {
         Vec::new()
     }
 
-    /// Tells how the run stands, now that the agent has ended; an unfinished one is closed.
+    /// Evaluates the run after the agent has ended; an unfinished run is closed.
     ///
     /// # Errors
-    /// One sentence: it ended as a failure, or not at all.
+    /// One sentence: the run ended as a failure, or did not end.
     fn end(&mut self) -> Result<(), String>;
 }

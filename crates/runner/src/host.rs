@@ -1,4 +1,4 @@
-//! What a run is driven over: a clock, a log, and something that carries effects out.
+//! What a run is driven with: a clock, a log, and an executor of effects.
 
 use interlock_core::{command::Effect, event::Event, machine::Machine, pending::Pending, run::Run};
 use interlock_expr::text::Files;
@@ -10,17 +10,16 @@ use crate::{
 
 /// The environment that a run is driven in.
 ///
-/// One implementation starts programs, see [`crate::Embedded`]; a simulation is
-/// another. A host belongs to one run, and is its only writer but for people
-/// who cancel, pause or answer.
+/// One implementation starts programs, see [`crate::Embedded`]; another is a simulation. A host belongs to one run, and is its
+/// only writer, apart from people who cancel, pause or answer.
 pub trait Host {
-    /// Why the host cannot go on.
+    /// Why the host cannot continue.
     type Error: std::error::Error + Send + Sync + 'static;
 
     /// Returns the time, in milliseconds since 1970.
     fn now_ms(&mut self) -> u64;
 
-    /// Folds the log to the run it stands for.
+    /// Folds the log to the run.
     ///
     /// # Errors
     /// The log cannot be read.
@@ -32,10 +31,10 @@ pub trait Host {
     /// The log cannot be read.
     fn events(&mut self, from: u64) -> Result<Vec<Event>, Self::Error>;
 
-    /// Appends `events` when the log has exactly `expected_seq` of them.
+    /// Appends `events` if the log has exactly `expected_seq` events.
     ///
     /// # Errors
-    /// The log cannot be written: nothing is kept.
+    /// The log cannot be written: nothing is stored.
     fn append(
         &mut self,
         expected_seq: u64,
@@ -43,35 +42,34 @@ pub trait Host {
         events: &[Event],
     ) -> Result<Appended, Self::Error>;
 
-    /// Tells whether an effect can be carried out here: one that needs a person needs a terminal.
+    /// Returns whether an effect can be carried out here: one that needs a person needs a terminal.
     fn takes(&mut self, order: &Order) -> bool;
 
-    /// Begins to carry `order` out; its end comes as [`Happening::Ended`].
+    /// Begins to carry out `order`; its end is reported as [`Happening::Ended`].
     fn start(&mut self, order: Order);
 
-    /// Begins to end what was started for the effect `id`; its end comes all the same.
+    /// Begins to stop the effect `id`; its end is still reported.
     fn stop(&mut self, id: &str);
 
-    /// Begins to ask a person whether a state may begin, or a transition may be taken; what they say comes as
-    /// [`Happening::Said`].
+    /// Begins to ask a person about entering a state or taking a transition; the answer is reported as [`Happening::Said`].
     ///
-    /// `false`: nobody is here, and whoever is elsewhere is not waited for.
+    /// Returns `false` if nobody is here, and the runner does not wait for people elsewhere.
     fn ask(&mut self, pending: &Pending) -> bool {
         let _ = pending;
         false
     }
 
-    /// Takes back what was asked under this id; whoever looks at it is told that it was answered elsewhere.
+    /// Withdraws the request with this id; a person who looks at it learns that it was answered elsewhere.
     fn withdraw(&mut self, id: &str) {
         let _ = id;
     }
 
-    /// Is told of events that were appended; `before` is the run without them.
+    /// Handles events that were appended; `before` is the run without them.
     fn happened(&mut self, machine: &Machine, before: &Run, events: &[Event]) {
         let _ = (machine, before, events);
     }
 
-    /// Is told where the run stands, before something is waited for.
+    /// Handles the state of the run before the runner waits.
     fn stands(&mut self, machine: &Machine, run: &Run, effects: &[Effect]) {
         let _ = (machine, run, effects);
     }

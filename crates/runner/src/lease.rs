@@ -1,4 +1,4 @@
-//! One runner a run: whoever holds the lock carries its effects out.
+//! One runner per run: the holder of the lock carries out its effects.
 
 use std::{
     fs::{self, File, OpenOptions, TryLockError},
@@ -13,17 +13,16 @@ use serde::{Deserialize, Serialize};
 
 /// Name of the lock in a run's directory.
 const FILE_NAME: &str = "runner.lock";
-/// Bytes read of a lock's text.
+/// Maximum number of bytes read of a lock file.
 const BYTES_MAX: u64 = 64 * 1024;
-/// How often a lock that another has is tried again.
+/// How often to retry a lock that another process holds.
 const LOOKS_MAX: u32 = 10;
-/// Time between two such tries.
+/// Interval of these retries.
 const LOOK_EVERY: Duration = Duration::from_millis(10);
 
 /// The exclusive right to carry out a run's effects, until it is dropped.
 ///
-/// Dropped without [`Lease::release`] it tells the next runner that this one
-/// died: what it had begun is cut off.
+/// Dropping it without [`Lease::release`] tells the next runner that this one crashed, so that its effects were interrupted.
 #[derive(Debug)]
 pub struct Lease {
     file: File,
@@ -36,7 +35,7 @@ pub struct Lease {
 pub enum Before {
     /// There was none, or it released the run.
     Released,
-    /// It died; `None`: it is unknown who it was.
+    /// It crashed; `None` if it is unknown who it was.
     Died(Option<Holder>),
 }
 
@@ -79,7 +78,7 @@ fn held(holder: Option<&Holder>) -> String {
     )
 }
 
-/// What stands in a lock that nobody holds.
+/// Contents of a lock file that nobody holds.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 enum Text {
@@ -91,7 +90,7 @@ impl Lease {
     /// Takes the lease of the run in `directory`.
     ///
     /// # Errors
-    /// Another process has it, which is named; or the lock cannot be made.
+    /// Another process holds it, which is named; or the lock file cannot be created.
     pub fn take(directory: &Path, now_ms: u64) -> Result<Self, LeaseError> {
         let path = directory.join(FILE_NAME);
         let failed = |source| LeaseError::Io {
@@ -109,7 +108,7 @@ impl Lease {
         let before = match read(&mut file) {
             Some(Text::Released) => Before::Released,
             Some(Text::Held(holder)) => Before::Died(Some(holder)),
-            // It died while it wrote its name, or the system did.
+            // The process or the system died while it wrote its name.
             None => Before::Died(None),
         };
         let mut lease = Self { file, path, before };
@@ -133,15 +132,15 @@ impl Lease {
         &self.before
     }
 
-    /// Releases the lease with nothing left behind.
+    /// Releases the lease completely.
     ///
     /// # Errors
-    /// The lock cannot be written: the next runner will take this one for dead.
+    /// The lock cannot be written: the next runner will assume that this one crashed.
     pub fn release(mut self) -> io::Result<()> {
         self.write(&Text::Released)
     }
 
-    // Written over, not replaced: the lock is on this very file.
+    // Overwritten, not replaced: the lock is on this file.
     fn write(&mut self, text: &Text) -> io::Result<()> {
         let bytes = serde_json::to_vec(text)?;
         self.file.set_len(0)?;
@@ -151,12 +150,12 @@ impl Lease {
     }
 }
 
-/// Returns who holds the lease of the run in `directory`; `None`: nobody.
+/// Returns the holder of the lease of the run in `directory`; `None` if nobody holds it.
 #[must_use]
 pub fn holder(directory: &Path) -> Option<Holder> {
     let mut file = File::open(directory.join(FILE_NAME)).ok()?;
     match file.try_lock_shared() {
-        // Given back at once, with the file.
+        // Released at once, with the file.
         Ok(()) | Err(TryLockError::Error(_)) => None,
         Err(TryLockError::WouldBlock) => match read(&mut file)? {
             Text::Held(holder) => Some(holder),
@@ -165,9 +164,9 @@ pub fn holder(directory: &Path) -> Option<Holder> {
     }
 }
 
-/// Opens the lock, made as one that nobody holds where there is none.
+/// Opens the lock file, creating it as one that nobody holds.
 ///
-/// It appears with its text: an empty one is that of a runner that died while it wrote.
+/// It appears with its text: an empty file belongs to a runner that crashed while writing it.
 fn open(path: &Path) -> io::Result<File> {
     let mut options = OpenOptions::new();
     options.read(true).write(true).mode(0o600);
@@ -187,14 +186,14 @@ fn open(path: &Path) -> io::Result<File> {
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(()),
             linked => linked,
         });
-    // A name that stays behind beside the lock is never read.
+    // A temporary file that stays next to the lock is never read.
     let _ = fs::remove_file(&beside);
     made.and_then(|()| options.open(path))
 }
 
-/// Locks the file; `false` when another has it, and keeps it for a while.
+/// Locks the file; returns `false` if another process keeps holding it for a while.
 fn lock(file: &File) -> io::Result<bool> {
-    // Somebody who only looks has it for a moment.
+    // A process that only checks holds it for a moment.
     for _ in 0..LOOKS_MAX {
         match file.try_lock() {
             Ok(()) => return Ok(true),

@@ -1,7 +1,6 @@
-//! Carries out what a run asks for: programs, agents, questions, waits.
+//! Carries out the effects of a run: programs, agents, questions, waits.
 //!
-//! Decides nothing: what is to be done comes from the engine, and what became
-//! of it goes back as a command.
+//! This crate decides nothing: the engine determines what to do, and each outcome goes back to it as a command.
 //!
 //! ```text
 //! effects ─▶ drive ─▶ Host::start ─▶ tools: arguments to argv ─▶ program: group, pipes, time
@@ -9,8 +8,8 @@
 //!    └──── log ◀── decide ◀── Host::next ◀── outcome ◀── output: kept, captured, shown
 //! ```
 //!
-//! **Invariant.** One runner a run; a program starts after its start is in the
-//! log; nothing of a program runs any more when its end is told.
+//! **Invariant.** One runner per run; a program starts only after its start is in the log; when its end is reported, no part of
+//! the program is running any more.
 
 mod build;
 mod build_error;

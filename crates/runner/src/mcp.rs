@@ -1,7 +1,7 @@
 //! The MCP servers of a run, whose tools its stages and tool states call directly.
 //!
-//! Blocking, for plain threads. Whether a call may be made at all is judged before, by the run; here a call goes to
-//! its server only where its tool is taken and still has the definition that the run saw first.
+//! Blocking, for plain threads. The run judges before whether a call is allowed; here a call goes to its server only if the tool
+//! is selected and still has the definition that the run saw first.
 
 mod inner;
 mod launcher;

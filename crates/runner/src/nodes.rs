@@ -1,4 +1,4 @@
-//! Where tool states and custom nodes work.
+//! The context of tool states and custom nodes.
 
 use std::{
     collections::BTreeSet,
@@ -21,12 +21,12 @@ mod started;
 use crate::stage::Servers;
 use started::Started;
 
-/// Time between two looks whether somebody stopped the state.
+/// Interval of checks whether the state was stopped.
 pub(crate) const LOOK_EVERY: Duration = Duration::from_millis(50);
 
 /// What tool states and custom nodes work with.
 pub struct Nodes {
-    /// Project and protected things, links resolved.
+    /// Project and protected files, with links resolved.
     pub place: CallContext,
     /// Decisions of person and project about shell lines.
     pub decided: Decided,
@@ -51,7 +51,7 @@ pub struct ServerRequest {
     pub name: String,
     /// `command` with `args` and `env`, or `url` with `headers`, `auth_token` and `type`; and `single_usage`.
     ///
-    /// May hold secrets.
+    /// May contain secrets.
     pub written: Object,
     /// Tools to use; `None`: all.
     pub only: Option<Vec<String>>,
@@ -66,7 +66,7 @@ impl fmt::Debug for ServerRequest {
 }
 
 impl ServerRequest {
-    /// Tells servers apart by all that they are started with.
+    /// Returns a key that distinguishes servers by everything that they are started with.
     pub(crate) fn key(&self) -> String {
         let written = serde_json::Value::Object(self.written.clone());
         format!("{}\n{:?}\n{written}", self.name, self.only)
@@ -79,12 +79,12 @@ impl ServerRequest {
 pub struct NotStarted {
     /// One sentence.
     pub why: String,
-    /// Whether it may be available later.
+    /// Whether the server may be available later.
     pub passing: bool,
 }
 
 impl NotStarted {
-    /// Says that nobody waits for a server any more.
+    /// Creates the error for a server that nobody waits for any more.
     pub(crate) fn given_up(server: &ServerRequest) -> Self {
         Self {
             why: format!("the server `{}` was not waited for any longer", server.name),
@@ -95,7 +95,7 @@ impl NotStarted {
 
 /// Access to servers and values of the configuration.
 pub trait Configured: Send + Sync {
-    /// Starts a server, and waits until it is known what it has, or until it is `given_up`.
+    /// Starts a server, and waits for its tools, or until `given_up`.
     ///
     /// # Errors
     /// It cannot be started or reached.
@@ -105,7 +105,7 @@ pub trait Configured: Send + Sync {
         given_up: &dyn Fn() -> bool,
     ) -> Result<Arc<dyn Servers>, NotStarted>;
 
-    /// Tells whether the person has said that they trust the project.
+    /// Returns whether the person trusts the project.
     fn trusts_project(&self) -> bool;
 
     /// Finds a server of the configuration.
@@ -117,18 +117,18 @@ pub trait Configured: Send + Sync {
     /// Returns the values of an integration, by the names of their variables.
     ///
     /// # Errors
-    /// One sentence that holds no value: there is none, or a variable is not set.
+    /// One sentence without any value: there is no such integration, or a variable is not set.
     fn integration(&self, alias: &str) -> Result<Vec<(String, String)>, String>;
 
     /// Returns the machine and every event of another run.
     ///
     /// # Errors
-    /// One sentence: there is none, or it cannot be read.
+    /// One sentence: there is no such run, or it cannot be read.
     fn run(&self, id: &str) -> Result<(Machine, Vec<Event>), String>;
 }
 
 impl Nodes {
-    /// Takes where they work; nothing is started yet.
+    /// Creates the context; nothing is started yet.
     #[must_use]
     pub fn new(
         place: CallContext,
@@ -148,7 +148,7 @@ impl Nodes {
         }
     }
 
-    /// Starts a server, unless one runs already that was started with the same.
+    /// Starts a server, unless an equal one is already running.
     pub(crate) fn start(
         &self,
         server: &ServerRequest,
@@ -158,14 +158,14 @@ impl Nodes {
         self.started.start(configured, server, given_up)
     }
 
-    /// Tells whether a server runs that was started with the same.
+    /// Returns whether an equal server is running.
     pub(crate) fn is_started(&self, server: &ServerRequest) -> bool {
         self.started.has(server)
     }
 
-    /// Returns which servers a person has allowed, by all that they are started with.
+    /// Returns the allowed servers, by everything that they are started with.
     ///
-    /// Held while one is asked; `None`: somebody holds it.
+    /// The lock is held while a person is asked; returns `None` if it is held.
     pub(crate) fn allowed(&self) -> Option<MutexGuard<'_, BTreeSet<String>>> {
         match self.allowed.try_lock() {
             Ok(allowed) => Some(allowed),

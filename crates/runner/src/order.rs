@@ -1,4 +1,4 @@
-//! What is to be carried out, and what became of it.
+//! Orders to carry out, and their outcomes.
 
 use std::{path::PathBuf, sync::Arc};
 
@@ -38,9 +38,9 @@ pub struct Order {
     pub read_whole: bool,
     /// Whether output that nothing captures is shown; a list of items is not.
     pub shown: bool,
-    /// Input of a model stage; `None`: it is none.
+    /// Input of a model stage; `None` for other effects.
     pub stage: Option<Box<StageOrder>>,
-    /// Input of a tool state or custom node; `None`: it is none.
+    /// Input of a tool state or custom node; `None` for other effects.
     pub node: Option<Box<NodeOrder>>,
 }
 
@@ -78,7 +78,7 @@ pub enum Outcome {
     },
     /// It failed.
     Failed(Failed),
-    /// A person interrupted it at the terminal it had.
+    /// A person interrupted it at the terminal that it owned.
     Interrupted,
 }
 
@@ -95,12 +95,12 @@ pub struct Failed {
     pub stdout: String,
     /// Beginning and end of standard error.
     pub stderr: String,
-    /// Whether the failure is transient; `None`: it is not, or nothing is known.
+    /// Whether the failure is transient; `None` if it is not, or if that is unknown.
     pub passing: Option<Passing>,
 }
 
 impl Failed {
-    /// Makes a failure of an effect that was never started.
+    /// Creates the failure of an effect that was never started.
     pub fn new(code: i64, message: impl Into<String>) -> Self {
         Self {
             code,

@@ -1,7 +1,6 @@
-//! What a program prints: kept whole in a file, its ends in memory.
+//! The output of a program: stored completely in a file, with its ends in memory.
 //!
-//! Memory is bounded whatever is printed: both ends of each stream, and the
-//! text itself where the run reads it.
+//! Memory is bounded however much is printed: it contains both ends of each stream, and the text itself only if the run reads it.
 
 use std::path::{Path, PathBuf};
 
@@ -20,11 +19,11 @@ mod place;
 use file::OutputFile;
 pub(crate) use place::place;
 
-/// Bytes of an output that may become text of the run.
+/// Maximum size in bytes of an output that may become text of the run.
 pub(crate) const TEXT_BYTES_MAX: usize = 16 * 1024 * 1024;
-/// Bytes of an output that are kept in memory: half of its beginning, half of its end.
+/// Number of bytes of an output that are kept in memory: half from its beginning, half from its end.
 const PREVIEW_BYTES: usize = 512 * 1024;
-/// Bytes of an output that are kept beside the run.
+/// Maximum number of bytes of an output that are stored with the run.
 pub(crate) const KEPT_BYTES_MAX: u64 = 64 * 1024 * 1024;
 
 /// Files with the output of one attempt of an effect.
@@ -56,7 +55,7 @@ impl KeptFiles {
     }
 }
 
-/// What of an output is wanted beside its ends.
+/// What is needed of an output besides its ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Collect {
     /// Nothing.
@@ -78,34 +77,34 @@ impl Collect {
     }
 }
 
-/// Why an output is not what was wanted of it.
+/// Why an output cannot be used as required.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum OutputError {
-    /// It is too long to be text of the run.
+    /// It is too long to become text of the run.
     #[error("the output is over 16 MiB, too much for the run; capture it with `file()`")]
     TooLarge,
-    /// It is no text.
+    /// It is not text, because of a NUL byte.
     #[error("the output has a NUL byte at byte {0}; capture it with `file()`")]
     Nul(usize),
-    /// It is no text.
-    #[error("the output is no UTF-8 at byte {0}; capture it with `file()`")]
+    /// It is not valid UTF-8.
+    #[error("the output is not UTF-8 at byte {0}; capture it with `file()`")]
     NotText(usize),
-    /// It could not be kept.
+    /// It could not be stored.
     #[error("cannot keep the output in `{path}`: {why}")]
     NotKept {
-        /// The file.
+        /// Path of the file.
         path: String,
-        /// What the system answered.
+        /// Error of the system.
         why: String,
     },
 }
 
-/// One output of one program.
+/// One output stream of one program.
 #[derive(Debug)]
 pub(crate) struct Output {
     preview: HeadTail,
     kept: OutputFile,
-    /// The text so far, until it is too long.
+    /// The text so far; `None` once it is too long.
     text: Option<Vec<u8>>,
     shown: Option<Shown>,
 }
@@ -125,7 +124,7 @@ impl Output {
         }
     }
 
-    /// Takes what has come.
+    /// Adds bytes that have arrived.
     pub(crate) fn take(&mut self, bytes: &[u8]) {
         self.preview.take(bytes);
         self.kept.take(bytes);
@@ -139,7 +138,7 @@ impl Output {
         }
     }
 
-    /// Shows what is left to be shown.
+    /// Shows the rest.
     pub(crate) fn finish(&mut self) {
         if let Some(shown) = &mut self.shown {
             shown.finish();
@@ -152,7 +151,7 @@ impl Output {
             .text(|bytes| format!("[{bytes} bytes are left out here]"))
     }
 
-    /// Returns the whole as text.
+    /// Returns the whole output as text.
     pub(crate) fn text(&mut self) -> Result<String, OutputError> {
         let bytes = self.text.take().unwrap_or_default();
         if bytes.len() > TEXT_BYTES_MAX {
@@ -165,12 +164,12 @@ impl Output {
             .map_err(|error| OutputError::NotText(error.utf8_error().valid_up_to()))
     }
 
-    /// Returns why not all of it is in the kept file.
+    /// Returns why the stored file is incomplete.
     pub(crate) fn trouble(&self) -> Option<OutputError> {
         self.kept.trouble()
     }
 
-    /// Puts every byte to `target`, whole or not at all.
+    /// Writes every byte to `target`, completely or not at all.
     pub(crate) fn put(&mut self, target: &Path) -> Result<(), OutputError> {
         if let Some(trouble) = self.trouble() {
             return Err(trouble);
@@ -181,7 +180,7 @@ impl Output {
     }
 }
 
-/// Puts a text where the output goes.
+/// Stores a text as the output of an order.
 pub(crate) fn written(order: &Order, text: &str, context: &RunContext) -> Outcome {
     if let Some(Capture::File(target)) = &order.capture {
         let files = KeptFiles::of(&context.beside, &order.id, order.attempt);

@@ -18,7 +18,7 @@ use interlock_process::{Cancel, Terminal};
 /// Code of an activity that somebody cancelled.
 const CANCELLED: i64 = 130;
 
-/// Asks until an answer is one, the input ends, or somebody stops it.
+/// Asks until an answer is valid, the input ends, or the question is cancelled.
 pub(crate) fn ask(
     question: &Question,
     path: &str,
@@ -51,9 +51,9 @@ pub(crate) fn ask(
     }
 }
 
-/// Asks for one of a few words until `meant` knows one, the input ends, or somebody stops it.
+/// Asks for one of a few words until `meant` accepts one, the input ends, or the question is cancelled.
 ///
-/// What was typed before the question is shown is no answer to it.
+/// Input typed before the question is shown does not answer it.
 pub(crate) fn choose<T>(
     terminal: &Terminal,
     screen: &dyn Screen,
@@ -68,7 +68,7 @@ pub(crate) fn choose<T>(
         cancel,
         ahead: Vec::new(),
     };
-    // Where it cannot be thrown away, it is shown before the question.
+    // If it cannot be discarded, it is shown before the question.
     let _ = tcflush(terminal.device(), QueueSelector::IFlush);
     screen.ask(path, text);
     loop {
@@ -85,18 +85,18 @@ pub(crate) fn choose<T>(
     }
 }
 
-/// What a person did.
+/// Input of a person.
 pub(crate) enum Typed<T = String> {
     Text(T),
     End,
     Stopped,
 }
 
-/// The lines that are typed at a terminal.
+/// Lines typed at a terminal.
 struct Lines<'a> {
     terminal: &'a Terminal,
     cancel: &'a Cancel,
-    /// Typed and not taken yet.
+    /// Bytes that were typed and not used yet.
     ahead: Vec<u8>,
 }
 
@@ -110,7 +110,7 @@ impl Lines<'_> {
             match self.line() {
                 Typed::Text(line) if line.trim().is_empty() => break,
                 Typed::Text(line) => lines.push(line),
-                // What was typed is the answer.
+                // The typed text is the answer.
                 Typed::End if !lines.is_empty() => break,
                 other => return other,
             }
@@ -118,7 +118,7 @@ impl Lines<'_> {
         Typed::Text(lines.join("\n"))
     }
 
-    /// Returns the next line without its end.
+    /// Returns the next line without its line break.
     fn line(&mut self) -> Typed {
         loop {
             if let Some(at) = self.ahead.iter().position(|byte| *byte == b'\n') {
@@ -144,7 +144,7 @@ impl Lines<'_> {
         }
     }
 
-    /// Takes what stands before the end of the input, once.
+    /// Returns the text before the end of the input, once.
     fn end(&mut self) -> Typed {
         if self.ahead.is_empty() {
             return Typed::End;
@@ -153,7 +153,7 @@ impl Lines<'_> {
         Typed::Text(String::from_utf8_lossy(&line).into_owned())
     }
 
-    /// Waits for the person or for a stop; tells whether something was typed.
+    /// Waits for the person or a cancellation; returns whether something was typed.
     fn wait(&self) -> bool {
         let device = self.terminal.device();
         let mut fds = [

@@ -1,4 +1,4 @@
-//! A person goes on with a run that stands: answers its question, resumes its pause.
+//! Continues a run that waits for a person: answers its question, or resumes its pause.
 
 use interlock_core::{
     Decision, Reply,
@@ -26,13 +26,13 @@ use crate::{
 pub enum Resumed {
     /// The run continues.
     GoesOn,
-    /// Its condition does not hold yet, for the reason that its command gives.
+    /// Its condition does not hold yet, for the reason that its command reports.
     NotYet(Failed),
     /// Nothing is paused.
     NothingPaused,
 }
 
-/// Resumes the first pause that the run of `host` stands at, if its condition holds.
+/// Resumes the first pause of the run of `host`, if its condition holds.
 ///
 /// # Errors
 /// The host fails.
@@ -65,7 +65,7 @@ pub fn resume_pause<H: Host>(
     went_on(&effect, decision)
 }
 
-/// Says that the texts of a pause cannot be filled as things are now.
+/// Creates the failure of a pause whose texts cannot be filled at present.
 fn unfilled(effect: &Effect, lack: MissingInput) -> Failed {
     let why = match lack {
         MissingInput::Wrong(error) => error.reason,
@@ -78,9 +78,9 @@ fn unfilled(effect: &Effect, lack: MissingInput) -> Failed {
     Failed::new(1, message)
 }
 
-/// Runs the condition of a pause; `None` when it holds or there is none.
+/// Runs the condition of a pause; returns `None` if it holds or there is none.
 ///
-/// `input` is what the pause is given with the values of this moment.
+/// `input` is the input of the pause with the present values.
 fn unmet(effect: &Effect, input: &Value, context: &RunContext) -> Option<Failed> {
     let prepared = match condition(input, context)? {
         Ok(prepared) => prepared,
@@ -113,9 +113,9 @@ fn unmet(effect: &Effect, input: &Value, context: &RunContext) -> Option<Failed>
     }
 }
 
-/// Answers the first question that the run of `host` stands at with `text`.
+/// Answers the first question of the run of `host` with `text`.
 ///
-/// `None`: nothing is asked.
+/// Returns `None` if nothing is asked.
 ///
 /// # Errors
 /// The host fails.
@@ -148,7 +148,7 @@ pub fn answer<H: Host>(
     went_on(&effect, decision).map(|_| Some(Ok(())))
 }
 
-/// Puts an answer into the file that it goes to, if it goes to one.
+/// Stores an answer in its file, if it goes to one.
 fn placed(effect: &Effect, answer: String, context: &RunContext) -> Result<String, String> {
     let order = Order {
         id: effect.id.clone(),

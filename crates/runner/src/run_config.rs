@@ -1,4 +1,4 @@
-//! The configuration of person and project, as far as it counts for a run.
+//! The configuration of person and project, as far as it applies to a run.
 
 use std::path::Path;
 
@@ -17,7 +17,7 @@ pub struct RunConfig {
 }
 
 impl RunConfig {
-    /// Returns what both define for CodeMie files of the project at `root`.
+    /// Returns the definitions of both for CodeMie files of the project at `root`.
     pub(crate) fn assets(&self, environment: &Environment, root: &Path) -> Assets {
         Assets::of(
             &self.person,
@@ -30,7 +30,7 @@ impl RunConfig {
     /// Returns the mode of a run of `machine`; `said` is the person's choice for this run.
     ///
     /// # Errors
-    /// Entries of a list are written, and no level reads them.
+    /// A list has entries, but no level reads them.
     pub fn mode(
         &self,
         machine: &Machine,

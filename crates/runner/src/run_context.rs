@@ -1,4 +1,4 @@
-//! Where a run is carried out: its folders, its terminal, its screen.
+//! The context of a run: its folders, its terminal, its screen.
 
 use std::{collections::BTreeMap, ffi::OsString, fmt, path::PathBuf, sync::Arc};
 
@@ -13,7 +13,7 @@ use crate::{
     stage::Stages,
 };
 
-/// Places where bash is looked for: only the system writes there.
+/// Paths where bash is searched: only the system can write there.
 const SHELLS: [&str; 4] = [
     "/bin/bash",
     "/usr/bin/bash",
@@ -21,7 +21,7 @@ const SHELLS: [&str; 4] = [
     "/opt/homebrew/bin/bash",
 ];
 
-/// What a run is carried out with.
+/// The context in which a run is carried out.
 #[derive(Clone)]
 pub struct RunContext {
     /// Id of the run.
@@ -49,7 +49,7 @@ pub struct RunContext {
 }
 
 impl RunContext {
-    /// Makes a context without terminal and screen, with this process's `PATH`.
+    /// Creates a context without terminal and screen, with this process's `PATH`.
     #[must_use]
     pub fn new(run: impl Into<String>, places: Places, beside: impl Into<PathBuf>) -> Self {
         Self {
@@ -67,19 +67,19 @@ impl RunContext {
         }
     }
 
-    /// Returns the terminal when whoever asks would be served there now.
+    /// Returns the terminal if this process may use it now.
     pub(crate) fn terminal(&self) -> Option<&Terminal> {
         self.terminal
             .as_deref()
             .filter(|terminal| terminal.is_ours())
     }
 
-    /// Returns the records of the groups that run.
+    /// Returns the records of running process groups.
     pub(crate) fn records(&self) -> GroupRecords {
         GroupRecords::beside(&self.beside)
     }
 
-    /// Returns what every program of the state at `path` finds in its environment.
+    /// Returns the variables that every program of the state at `path` finds in its environment.
     pub(crate) fn variables(&self, path: &str, mark: &str) -> BTreeMap<&'static str, String> {
         BTreeMap::from([
             ("INTERLOCK_RUN", self.run.clone()),
@@ -91,7 +91,7 @@ impl RunContext {
     }
 }
 
-/// The variable that names the effect and the try a program belongs to.
+/// Variable that names the effect and the attempt of a program.
 pub(crate) const EFFECT_VARIABLE: &str = "INTERLOCK_EFFECT";
 
 impl fmt::Debug for RunContext {

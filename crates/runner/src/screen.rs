@@ -1,4 +1,4 @@
-//! What a person sees of the programs while they run.
+//! What a person sees of running programs.
 
 use std::{fmt, sync::Arc};
 
@@ -7,44 +7,44 @@ use interlock_process::Stream;
 
 use crate::order::{Order, Outcome};
 
-/// Bytes of a line after which its rest is shown as a line of its own.
+/// Length in bytes after which the rest of a line is shown as another line.
 const LINE_BYTES_MAX: usize = 64 * 1024;
 
 /// Shows the output of programs and the progress of the run.
 ///
-/// What cannot be shown is the screen's own matter: nothing here fails because of it.
+/// Errors of showing something are up to the screen: nothing here fails because of them.
 pub trait Screen: Send + Sync {
-    /// Is told that `order` is being carried out.
+    /// Reports that `order` begins.
     ///
-    /// What asks a person, and a program that owns the terminal, has it until [`Screen::ends`].
+    /// A question to a person, or a program that owns the terminal, has it until [`Screen::ends`].
     fn begins(&self, order: &Order) {
         let _ = order;
     }
 
-    /// Is told what became of `order`.
+    /// Reports the outcome of `order`.
     fn ends(&self, order: &Order, outcome: &Outcome) {
         let _ = (order, outcome);
     }
 
-    /// Is told of events that are in the log now; `before` is the run without them.
+    /// Reports events that are now in the log; `before` is the run without them.
     fn happened(&self, machine: &Machine, before: &Run, events: &[Event]) {
         let _ = (machine, before, events);
     }
 
-    /// Is told where the run stands and what is to be done there, before it is waited for.
+    /// Reports the state of the run and its effects, before the runner waits.
     fn stands(&self, machine: &Machine, run: &Run, effects: &[Effect]) {
         let _ = (machine, run, effects);
     }
 
-    /// Shows `bytes` that the state at `path` printed: lines with their label, or as they came.
+    /// Shows `bytes` that the state at `path` printed: as lines with their label, or unchanged.
     fn show(&self, path: &str, stream: Stream, bytes: &[u8]);
 
-    /// Is told what a model says in the stage at `path`, as it comes.
+    /// Reports what a model says in the stage at `path`, as it arrives.
     fn said(&self, path: &str, piece: Piece<'_>) {
         let _ = (path, piece);
     }
 
-    /// Is told that a person is asked at the terminal about the state at `path`, and when they are not any more.
+    /// Reports that a person is asked at the terminal about the state at `path`, or no longer is.
     fn asking(&self, path: &str, begins: bool) {
         let _ = (path, begins);
     }
@@ -52,13 +52,13 @@ pub trait Screen: Send + Sync {
     /// Shows a question to the person, who answers at the terminal.
     fn ask(&self, path: &str, text: &str);
 
-    /// Shows what the person should know of the state at `path`.
+    /// Shows a warning about the state at `path`.
     fn warn(&self, path: &str, text: &str);
 }
 
 /// A piece of what a model says.
 ///
-/// Only a whole message counts: what was said before the model was called again may be thrown away.
+/// Only a complete message counts: pieces before a repeated call of the model may be discarded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Piece<'a> {
     /// Text.
@@ -71,7 +71,7 @@ pub enum Piece<'a> {
     End,
 }
 
-/// A screen that nobody looks at.
+/// A screen that shows nothing.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct NullScreen;
 
@@ -86,7 +86,7 @@ pub(crate) struct Shown {
     screen: Arc<dyn Screen>,
     path: String,
     stream: Stream,
-    /// What stands before each line; `None`: bytes go on as they come.
+    /// Prefix of each line; `None` if bytes are passed on unchanged.
     label: Option<String>,
     /// A line that has not ended yet.
     partial: Vec<u8>,
@@ -108,7 +108,7 @@ impl Shown {
         }
     }
 
-    /// Shows what has come.
+    /// Shows bytes that have arrived.
     pub(crate) fn take(&mut self, bytes: &[u8]) {
         if self.label.is_none() {
             self.screen.show(&self.path, self.stream, bytes);
@@ -126,7 +126,7 @@ impl Shown {
         }
     }
 
-    /// Shows the last line, whether it ended or not.
+    /// Shows the last line, whether complete or not.
     pub(crate) fn finish(&mut self) {
         if !self.partial.is_empty() {
             let mut ready = Vec::new();

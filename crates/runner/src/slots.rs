@@ -1,8 +1,8 @@
-//! How many programs run at once.
+//! Limit of programs that run at once.
 
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
-/// Programs at once where nothing else is said.
+/// Default number of programs that run at once.
 const AT_ONCE: usize = 256;
 
 /// Slots for programs that run at the same time.
@@ -19,7 +19,7 @@ impl Default for Slots {
 }
 
 impl Slots {
-    /// Makes `count` slots, at least one.
+    /// Creates `count` slots, at least one.
     #[must_use]
     pub fn new(count: usize) -> Self {
         Self {
@@ -28,7 +28,7 @@ impl Slots {
         }
     }
 
-    /// Waits for a place; `None` as soon as `given_up` says so.
+    /// Waits for a slot; returns `None` as soon as `given_up` returns `true`.
     pub(crate) fn take(&self, given_up: impl Fn() -> bool) -> Option<Slot<'_>> {
         let mut free = self.lock();
         loop {
@@ -46,9 +46,9 @@ impl Slots {
         }
     }
 
-    /// Has everybody who waits look again whether they gave up.
+    /// Makes all waiting threads check again whether to give up.
     pub(crate) fn nudge(&self) {
-        // With the lock held: nobody is between looking and waiting.
+        // With the lock held, no thread is between checking and waiting.
         let _held = self.lock();
         self.changed.notify_all();
     }
@@ -58,7 +58,7 @@ impl Slots {
     }
 }
 
-/// A place, until it is dropped.
+/// A slot, until it is dropped.
 #[derive(Debug)]
 pub(crate) struct Slot<'a>(&'a Slots);
 

@@ -1,12 +1,11 @@
 //! Model stages: a model, its calls, and the people who are asked about them.
 //!
-//! Decides nothing: [`interlock_core::stage::step`] says what is next, and what
-//! became of it goes back as a command. Only the loop that drives the run writes
-//! to its log; a stage asks it over a [`StageLink`](line::StageLink).
+//! This module decides nothing: [`interlock_core::stage::step`] determines the next step, and each outcome goes back as a
+//! command. Only the loop that drives the run writes to its log; a stage sends requests to it over a
+//! [`StageLink`](line::StageLink).
 //!
-//! **Invariant.** What a model said, and what it is told, is kept beside the log
-//! before an event names it; so an attempt that was cut off goes on with the same
-//! transcript, and no model is asked again for what it has said.
+//! **Invariant.** The messages of a model, and the replies to it, are stored next to the log before an event names them; so an
+//! interrupted attempt continues with the same transcript, and no model is called again for an answer that it has given.
 
 mod act;
 mod calls;

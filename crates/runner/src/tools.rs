@@ -1,7 +1,6 @@
-//! The tools: what each makes of its arguments.
+//! The tools, each of which interprets its arguments.
 //!
-//! Arguments come filled and as text; what a template made wrong is refused
-//! here, before anything is started.
+//! Arguments arrive filled and as text; invalid results of templates are refused here, before anything is started.
 
 use crate::{
     order::{Failed, Order},
@@ -24,36 +23,36 @@ pub(crate) use bash::Script;
 pub use question::Question;
 pub(crate) use texts::read_file;
 
-/// What an order comes to.
+/// The task of an order.
 #[derive(Debug)]
 pub(crate) enum Task {
     /// A program.
     Program(Box<Prepared>),
     /// A question to a person.
     Question(Question),
-    /// A text that is there already.
+    /// A text that is already known.
     Text(String),
 }
 
-/// A program that is ready to be started.
+/// A program that is ready to start.
 #[derive(Debug)]
 pub(crate) struct Prepared {
     pub(crate) program: Program,
-    /// What its own code becomes.
+    /// How its exit code is converted.
     pub(crate) codes: Codes,
-    /// Who it is called in messages.
+    /// Name in messages.
     pub(crate) name: String,
-    /// What may help when it failed.
+    /// Advice in case it fails.
     pub(crate) advice: Option<Advice>,
-    /// The file its command stands in.
+    /// File with its command.
     #[expect(
         dead_code,
         reason = "kept while the program runs, and removed with this"
     )]
     pub(crate) script: Option<Script>,
-    /// The workflow that its agent is held to.
+    /// Workflow that guards its agent.
     pub(crate) guard: Option<String>,
-    /// Whether it must have the terminal, its output too.
+    /// Whether it must have the terminal, also for its output.
     pub(crate) owns_terminal: bool,
 }
 
@@ -71,16 +70,16 @@ impl Prepared {
     }
 }
 
-/// What a program's own code becomes.
+/// How a program's exit code is converted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Codes {
-    /// Itself; 128 and the signal's number after a signal.
+    /// Unchanged; 128 plus the signal's number after a signal.
     Own,
-    /// 1, whatever it was.
+    /// Always 1.
     One,
 }
 
-/// Reads what `order` asks for.
+/// Parses the arguments of `order`.
 pub(crate) fn prepare(order: &Order, context: &RunContext) -> Result<Task, Failed> {
     let program = |prepared| Task::Program(Box::new(prepared));
     let name = match &order.kind {
@@ -108,7 +107,7 @@ fn unknown(name: &str) -> Failed {
 
 /// Returns why a person cannot be asked what `kind` asks with `input`.
 ///
-/// Only what waits for a person is looked at: its arguments are read when it begins to wait.
+/// Only effects that wait for a person are checked: their arguments are parsed when the wait begins.
 #[must_use]
 pub(crate) fn fault(kind: &EffectKind, input: &serde_json::Value) -> Option<Failed> {
     match kind {
@@ -118,7 +117,7 @@ pub(crate) fn fault(kind: &EffectKind, input: &serde_json::Value) -> Option<Fail
     }
 }
 
-/// Returns the condition of a pause as a command for bash; `None` when it has none.
+/// Returns the condition of a pause as a command for bash; `None` if it has none.
 pub(crate) fn condition(
     input: &serde_json::Value,
     context: &RunContext,

@@ -1,8 +1,7 @@
-//! What is compared before and after a command, put back and reported.
+//! Compares protected files before and after a command, restores them and reports changes.
 //!
-//! Copies are kept in this process's memory, where the command cannot reach them.
-//! What cannot be prevented is found here: protected things that are not there yet,
-//! files that may change in part, and all of them where mounts are refused.
+//! Copies are kept in this process's memory, where the command cannot access them. This finds what cannot be prevented: protected
+//! files that did not exist yet, files that may change in part, and all of them if mounts are refused.
 
 use std::collections::BTreeSet;
 use std::ffi::OsString;
@@ -26,7 +25,7 @@ use settled::Nearest;
 use tree::Tree;
 use written::Written;
 
-/// Links followed one after the other, as Linux has it.
+/// Maximum number of links in a path, as in Linux.
 const LINKS_MAX: usize = 40;
 
 /// What was found after a command.
@@ -37,11 +36,11 @@ pub(crate) struct Found {
     pub(crate) unseen: Option<String>,
 }
 
-/// How things stood before a command.
+/// The state before a command.
 #[derive(Debug)]
 pub(crate) struct Before {
     watched: Vec<Watched>,
-    /// Their paths, as they are written.
+    /// Their paths, as written.
     known: BTreeSet<OsString>,
     ancestors: Ancestors,
     nearest: Nearest,
@@ -49,18 +48,18 @@ pub(crate) struct Before {
     aside: Option<PathBuf>,
 }
 
-/// One protected thing and how it stood.
+/// A protected file and its earlier state.
 #[derive(Debug)]
 struct Watched {
     path: PathBuf,
     free: Free,
     tree: Tree,
-    /// The nearest directory above it, where nothing was at its path.
+    /// Nearest existing ancestor, if nothing was at its path.
     nearest: Option<PathBuf>,
 }
 
 impl Before {
-    /// Looks at all that `afterwards` names and `is_held` does not answer for.
+    /// Records everything in `afterwards` that `is_held` does not cover.
     pub(crate) fn look(
         afterwards: &PostCheck,
         project: &Path,
@@ -82,7 +81,7 @@ impl Before {
         before
     }
 
-    /// Watches one thing, and where its links lead, as far as the system follows them.
+    /// Records one file, and the targets of its links, as far as the system follows them.
     fn watch(&mut self, one: &Protected, room: &mut tree::Room, links: &Links) {
         let mut at = Some(one.path.clone());
         for _ in 0..=LINKS_MAX {
@@ -91,7 +90,7 @@ impl Before {
         }
     }
 
-    /// Watches what is at `path`, and returns where it leads, if it is a link.
+    /// Records what is at `path`, and returns its target, if it is a link.
     fn watch_one(
         &mut self,
         path: &Path,
@@ -111,7 +110,7 @@ impl Before {
         if !tree.is_empty() {
             self.ancestors.hold(&path);
         }
-        // Also where nothing is there: whoever makes that makes what is read through the link.
+        // Also for a missing target: creating it changes what is read through the link.
         let leads = tree
             .link()
             .zip(path.parent())
@@ -125,7 +124,7 @@ impl Before {
         leads
     }
 
-    /// Compares with how things stand now, and puts back what must not have changed.
+    /// Compares with the present state, and restores what must not have changed.
     pub(crate) fn compare(mut self, project: &Path) -> Found {
         let mut found = Found {
             wrote: self.written.compare(project),
@@ -149,7 +148,7 @@ impl Before {
 impl Watched {
     fn compare(&self, aside: &Quarantine, changed: &mut Vec<Changed>) {
         let now = Tree::read(&self.path, &self.free, None);
-        // Parents come before what is in them.
+        // Parents come before their contents.
         let mut told: Vec<(PathBuf, Change)> = Vec::new();
         for (path, change) in self.tree.changes(&now) {
             if self.is_free(&path, change) {
@@ -176,7 +175,7 @@ impl Watched {
         }
     }
 
-    /// Tells whether a change of a file concerns only what may change there.
+    /// Returns whether a change of a file affects only what may change there.
     fn is_free(&self, path: &Path, change: Change) -> bool {
         if change == Change::Removed {
             return false;

@@ -1,8 +1,8 @@
-//! A plan carried out by a process of its own, for a caller that goes on meanwhile.
+//! Carries out a plan in a separate process, while the caller continues.
 //!
-//! The caller passes one end of a pair of sockets as that process's standard input. It
-//! writes its [`Order`] in one line; what comes back is a line of [`CarrierMessage`] each. The command
-//! itself gets nothing of it: its input is empty, and the socket is closed before it starts.
+//! The caller passes one end of a socket pair as that process's standard input. It writes its [`Order`] in one line, and receives
+//! a line per [`CarrierMessage`]. The command itself has no access to it: its input is empty, and the socket is closed before it
+//! starts.
 
 use std::io::{self, BufRead as _, BufReader, Read as _, Write};
 use std::os::fd::AsFd as _;
@@ -15,20 +15,20 @@ use crate::outcome::Ended;
 use crate::plan::Plan;
 use crate::run::run_telling;
 
-/// Bytes of the longest order that is read.
+/// Maximum size of an order, in bytes.
 const ORDER_BYTES_MAX: u64 = 64 * 1024 * 1024;
 
-/// What a caller wants carried out.
+/// An order of the caller.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Order {
     /// The plan.
     pub plan: Plan,
-    /// The highest level whose means are used: [`Level::Full`] but in tests.
+    /// Highest level to use: [`Level::Full`] except in tests.
     pub level_max: Level,
 }
 
-/// What the caller is told, in this order.
+/// Messages to the caller, in this order.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum CarrierMessage {
@@ -36,22 +36,22 @@ pub enum CarrierMessage {
     Started {
         /// The level.
         level: Level,
-        /// What it is not held from.
+        /// What is not confined.
         not_held: Vec<NotHeld>,
     },
-    /// It has ended, and what came after it is done.
+    /// The command has ended, and the subsequent checks are done.
     Ended(Ended),
     /// Nothing was started, for this reason.
     Refused(String),
 }
 
-/// Carries out the order that comes on standard input, as the leader of a session without a terminal.
+/// Carries out the order from standard input, as the leader of a session without a terminal.
 ///
 /// # Errors
-/// There is no such caller, or nobody could be told.
+/// There is no such caller, or it could not be told.
 pub fn carry_out() -> io::Result<()> {
     let caller = UnixStream::from(io::stdin().as_fd().try_clone_to_owned()?);
-    // What is no socket has no other end.
+    // Anything other than a socket has no other end.
     caller.peer_addr()?;
     detach()?;
     let mut order = String::new();
@@ -71,7 +71,7 @@ fn carried(order: &Order, caller: &UnixStream) -> CarrierMessage {
             level,
             not_held: not_held.to_vec(),
         };
-        // Whoever is gone has no use for it; the end is told all the same.
+        // If the caller is gone, nobody needs this; the end is still reported.
         let _ = tell(caller, &told);
     };
     match run_telling(
@@ -90,9 +90,9 @@ fn tell(mut caller: &UnixStream, told: &CarrierMessage) -> io::Result<()> {
     caller.write_all(line.as_bytes())
 }
 
-/// Leaves the terminal and the input behind, and ends with the caller.
+/// Detaches from the terminal and the input, and ends with the caller.
 fn detach() -> io::Result<()> {
-    // Refused to a leader of a group, which has its own already.
+    // This fails for a group leader, which already has its own group.
     let _ = nix::unistd::setsid();
     #[cfg(target_os = "linux")]
     nix::sys::prctl::set_pdeathsig(nix::sys::signal::Signal::SIGTERM)?;

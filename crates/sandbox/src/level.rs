@@ -1,8 +1,8 @@
-//! How much of a plan the kernel holds on this machine.
+//! How much of a plan the kernel of this machine enforces.
 
 use serde::{Deserialize, Serialize};
 
-/// How much the kernel holds; higher is stronger.
+/// How much the kernel enforces; higher is stronger.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Level {
@@ -10,9 +10,9 @@ pub enum Level {
     Environment,
     /// An old kernel, or no filter of system calls.
     Partial,
-    /// Every file rule; protected things inside the project are found and undone.
+    /// Every file rule; changes of protected files inside the project are found and undone.
     Files,
-    /// All that the plan promises.
+    /// Everything that the plan promises.
     Full,
 }
 
@@ -31,7 +31,7 @@ impl Level {
         }
     }
 
-    /// Returns the level that `word` names.
+    /// Returns the level of that name.
     #[must_use]
     pub fn named(word: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|level| level.as_str() == word)
@@ -44,36 +44,36 @@ impl std::fmt::Display for Level {
     }
 }
 
-/// What the kernel of this machine offers.
+/// Features of this machine's kernel.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Reach {
-    /// Version of Landlock's interface; 0: none.
+    /// Version of Landlock's interface; 0 if there is none.
     pub landlock: u8,
     /// Whether system calls can be filtered.
     pub seccomp: bool,
-    /// Whether a process may have mounts of its own.
+    /// Whether a process may have its own mounts.
     pub namespaces: bool,
 }
 
-/// The newest interface of Landlock whose rights are used here.
+/// Newest version of Landlock whose rights are used.
 pub const LANDLOCK_NEWEST: u8 = 7;
 
 impl Reach {
-    /// A machine that offers nothing.
+    /// A machine without any of these features.
     pub const NOTHING: Self = Self {
         landlock: 0,
         seccomp: false,
         namespaces: false,
     };
 
-    /// Everything that is used where a machine has it.
+    /// All features that are used where available.
     pub const ALL: Self = Self {
         landlock: LANDLOCK_NEWEST,
         seccomp: true,
         namespaces: true,
     };
 
-    /// Returns the most a machine may offer that reaches no more than `level`.
+    /// Returns the features with which no more than `level` is reached.
     #[must_use]
     pub const fn limited_to(level: Level) -> Self {
         match level {
@@ -91,7 +91,7 @@ impl Reach {
         }
     }
 
-    /// Returns what both offer.
+    /// Returns the features that both have.
     #[must_use]
     pub fn and(self, other: Self) -> Self {
         Self {
@@ -103,7 +103,7 @@ impl Reach {
 
     /// Returns the level reached for a plan.
     ///
-    /// `own_mounts` tells whether the plan holds something inside a place it may write.
+    /// `own_mounts` says whether the plan protects something inside a writable place.
     #[must_use]
     pub const fn level(self, own_mounts: bool) -> Level {
         match self {
@@ -123,7 +123,7 @@ impl Reach {
     }
 }
 
-/// One thing that the table of the kernel's rules promises and this machine does not hold.
+/// Something that the table of kernel rules promises and this machine does not enforce.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum NotHeld {
@@ -135,9 +135,9 @@ pub enum NotHeld {
     Moves,
     /// Modes, owners, times and attributes of files.
     Modes,
-    /// Protected things inside a writable place: found and undone, not prevented.
+    /// Protected files inside a writable place: changes are found and undone, not prevented.
     ProtectedInside,
-    /// Daemons that are reached over Unix sockets.
+    /// Daemons that are accessed through Unix sockets.
     Sockets,
     /// TCP.
     Tcp,
@@ -173,7 +173,7 @@ impl NotHeld {
             Self::Tcp => "TCP",
             Self::Network => "networks other than TCP",
             Self::Signals => "signals to other processes",
-            Self::LeftBehind => "programs that a line leaves behind",
+            Self::LeftBehind => "programs that outlive a line",
             Self::Processes => "memory and environment of other processes",
             Self::Terminal => "the terminal's input",
             Self::Devices => "device controls",
@@ -188,17 +188,17 @@ impl std::fmt::Display for NotHeld {
     }
 }
 
-/// What this machine reaches, as `status` and `doctor` show it.
+/// The levels of this machine, as `status` and `doctor` show them.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Reached {
-    /// What the kernel offers.
+    /// Features of the kernel.
     pub reach: Reach,
     /// The level of a line in a no-write state.
     pub no_write: Level,
     /// The level of a line in a writing state.
     pub writing: Level,
-    /// What a line in a no-write state is not held from.
+    /// What is not confined for a line in a no-write state.
     pub no_write_not_held: Vec<NotHeld>,
-    /// What a line in a writing state is not held from.
+    /// What is not confined for a line in a writing state.
     pub writing_not_held: Vec<NotHeld>,
 }

@@ -1,9 +1,8 @@
-//! Runs one command with the kernel's help.
+//! Confines one command with the kernel's help.
 //!
-//! A [`Plan`] says what one command may do; it is made of a state's policy and a line's
-//! facts by [`Plan::for_line`], which is pure, and travels as JSON. [`run()`] carries it out
-//! with this process's own input, output and terminal, and says how it [`Ended`], at which
-//! [`Level`], and which protected things it found changed. It judges nothing.
+//! A [`Plan`] describes what one command may do; [`Plan::for_line`] computes it from a state's policy and a line's facts, and it
+//! is serialized as JSON. [`run()`] carries it out with this process's own input, output and terminal, and returns how the
+//! command [`Ended`], at which [`Level`], and which protected files have changed. This crate judges nothing.
 //!
 //! # What holds a command
 //!
@@ -40,9 +39,8 @@
 //! | `BASH_ENV`, `ENV`, functions in the environment, `PS4`, `SHELLOPTS` | taken from the environment before bash starts, and no start-up files |
 //! | `memfd_create` | harmless: it has no name that another process could open |
 //!
-//! Not held: daemons that act on request, where sockets are on; modes and times where a
-//! line may write; names of files in hidden directories (their contents are held). What a
-//! machine lacks besides is named one by one in [`Ended::not_held`].
+//! Not confined: daemons that act on request, if sockets are allowed; modes and times where a line may write; names of files in
+//! hidden directories (their contents are protected). [`Ended::not_held`] lists what a machine lacks besides.
 //!
 //! # Where the code may not go
 //!
@@ -76,24 +74,24 @@ pub use run::{run, run_telling, run_watched};
 #[cfg(target_os = "linux")]
 pub use linux::behind;
 
-/// Starts a probed command of a line, which is told how it ended.
+/// Starts a probed command of a line, and reports how it ended.
 ///
 /// `place` is what the line was given for it; see `linux/probe.rs`.
 ///
 /// # Errors
-/// Nothing was started: this is no place of a line.
+/// Nothing was started: the place is invalid.
 #[cfg(target_os = "linux")]
 pub fn start_probed(place: &str, words: &[std::ffi::OsString]) -> Result<Exit, String> {
     linux::probe::start(place, words)
 }
 
-/// Finds out what this machine reaches, by trying.
+/// Determines by trying what this machine enforces.
 #[must_use]
 pub fn probe() -> Reached {
     system::probe()
 }
 
-/// Returns the level at which this machine holds a line that may write nothing; tries nothing.
+/// Returns the level at which this machine confines a line that may write nothing, without trying.
 #[must_use]
 pub fn reading_level() -> Level {
     system::reading_level()

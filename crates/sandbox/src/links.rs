@@ -1,8 +1,7 @@
-//! Paths without links, each directory looked up once.
+//! Resolves links in paths, looking up each directory once.
 //!
-//! Protected things lie in few directories, and asking the system for a path
-//! asks for every part of it anew. INVARIANT: what is remembered counts until
-//! the command starts and no longer.
+//! Protected files are in few directories, and the system would look up every part of each path again. INVARIANT: the cache is
+//! valid only until the command starts.
 
 use std::{
     cell::RefCell,
@@ -14,26 +13,26 @@ use std::{
 
 use crate::plan::WritablePlace;
 
-/// Paths looked up before one command starts.
+/// Paths looked up before a command starts.
 #[derive(Debug, Default)]
 pub(crate) struct Links {
-    /// By the path as it is written: to compare paths part by part takes longer than to look.
+    /// By the path as text: comparing paths component by component takes longer than a lookup.
     known: RefCell<BTreeMap<OsString, Found>>,
 }
 
-/// What there is at a path.
+/// What is at a path.
 #[derive(Debug, Clone)]
 enum Found {
-    /// Something, there without links.
+    /// Something, with this path without links.
     At(PathBuf),
     /// Nothing, not even a link.
     Nothing,
-    /// A link to nothing, or something that cannot be looked at.
+    /// A dangling link, or something that cannot be examined.
     Unknown,
 }
 
 impl Links {
-    /// Returns `path` without links; `None`: it is not there or cannot be looked at.
+    /// Returns `path` without links; `None` if it does not exist or cannot be examined.
     pub(crate) fn real(&self, path: &Path) -> Option<PathBuf> {
         match self.find(path) {
             Found::At(real) => Some(real),
@@ -41,7 +40,7 @@ impl Links {
         }
     }
 
-    /// Tells whether there is nothing at `path`, not even a link.
+    /// Returns whether nothing is at `path`, not even a link.
     pub(crate) fn is_absent(&self, path: &Path) -> bool {
         matches!(self.find(path), Found::Nothing)
     }
@@ -71,7 +70,7 @@ impl Links {
         };
         match fs::read_link(&here).map_err(|error| error.kind()) {
             Ok(_) => whole(&here),
-            // There, and no link.
+            // It exists and is not a link.
             Err(io::ErrorKind::InvalidInput) => Found::At(here),
             Err(io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => Found::Nothing,
             Err(_) => Found::Unknown,
@@ -83,7 +82,7 @@ impl Links {
         self.real_within(place, &place.path)
     }
 
-    /// Tells whether a writable place is to be made, and may be.
+    /// Returns whether a writable place must be created, and may be.
     pub(crate) fn is_wanted(&self, place: &WritablePlace) -> bool {
         let (Some(beside), Some(parent)) = (&place.made_beside, place.path.parent()) else {
             return false;
@@ -99,11 +98,11 @@ impl Links {
         };
         let below = path.strip_prefix(within).ok()?;
         let expected = self.real(within)?;
-        // Joining nothing would add a slash, which counts in no comparison of paths.
+        // Joining an empty path would add a slash, which no path comparison considers.
         (real == expected.join(below)).then_some(real)
     }
 
-    /// Resolves the links above `path`, as far as it is there; its own name is kept.
+    /// Resolves the links in the existing ancestors of `path`; its own name is kept.
     pub(crate) fn real_above(&self, path: &Path) -> PathBuf {
         let (Some(parent), Some(name)) = (path.parent(), path.file_name()) else {
             return path.to_path_buf();
@@ -146,7 +145,7 @@ mod tests {
         ] {
             let path = room.join(path);
             assert_eq!(links.real(&path), path.canonicalize().ok(), "{path:?}");
-            // Behind a link to nothing it is not told.
+            // Nothing is known behind a dangling link.
             let known = ["a/b/file/x", "link/none", "none/x"];
             let is_absent = known.iter().any(|end| path.ends_with(end));
             assert_eq!(links.is_absent(&path), is_absent, "{path:?}");

@@ -1,8 +1,7 @@
-//! Linux: Landlock, a filter of system calls, mounts, and no privilege.
+//! Linux: Landlock, a filter of system calls, mounts, and no privileges.
 //!
-//! Everything that needs memory is made before the fork. The new process then takes
-//! these steps, in this order, and starts the program: mounts of its own, no new
-//! privileges, no capabilities, Landlock, no other descriptors, the filter.
+//! Everything that allocates memory is done before the fork. The new process then performs these steps, in this order, and starts
+//! the program: own mounts, no new privileges, no capabilities, Landlock, no other descriptors, the filter.
 
 use std::ffi::CString;
 use std::io::{self, Read};
@@ -41,7 +40,7 @@ const KEPT_CAPABILITIES: u64 = 1 | 1 << 1 | 1 << 3 | 1 << 4;
 /// `CAP_SYS_ADMIN`: may mount without a user namespace.
 const MAY_MOUNT: u64 = 1 << 21;
 
-/// Returns what the kernel offers, trying namespaces only where `try_namespaces`.
+/// Returns the kernel's features, trying namespaces only with `try_namespaces`.
 pub(crate) fn reach(try_namespaces: bool) -> Reach {
     Reach {
         landlock: raw::landlock_version(),
@@ -50,7 +49,7 @@ pub(crate) fn reach(try_namespaces: bool) -> Reach {
     }
 }
 
-/// Tries in a process of its own whether it may have mounts of its own.
+/// Tries in a separate process whether it may have its own mounts.
 fn namespaces_work() -> bool {
     let probe = [Protected {
         path: PathBuf::from("/etc"),
@@ -61,7 +60,7 @@ fn namespaces_work() -> bool {
     let mut command = Command::new("/bin/true");
     raw::before_start(&mut command, move || {
         let answer = mounts.enter();
-        // The answer is all that is wanted: no program starts.
+        // Only the answer is needed: no program starts.
         Err(answer.err().unwrap_or(Errno::EALREADY).into())
     });
     let answer = command.spawn().err().and_then(|error| error.raw_os_error());
@@ -72,30 +71,30 @@ fn may_mount() -> bool {
     raw::capabilities().is_ok_and(|held| held & MAY_MOUNT != 0)
 }
 
-/// A command that has ended, and how it was held.
+/// A command that has ended, and how it was confined.
 #[derive(Debug)]
 pub(crate) struct Held {
     pub(crate) exit: Exit,
     pub(crate) level: Level,
     pub(crate) not_held: Vec<NotHeld>,
-    /// Whether a process of it may still run that should not.
+    /// Whether a process that should have ended may still be running.
     pub(crate) left_over: bool,
-    /// How many processes that it left behind were ended.
+    /// Number of leftover processes that were ended.
     pub(crate) ended: usize,
 }
 
-/// What a plan asks of mounts on this disk.
+/// The mounts that a plan needs on this disk.
 #[derive(Debug, Default)]
 pub(crate) struct Places {
-    /// Writable places that are there, without links.
+    /// Existing writable places, without links.
     pub(crate) writable: Vec<PathBuf>,
-    /// Whether the command's own new directory is the only one: nothing protected leads there.
+    /// Whether the command's own new directory is the only one: nothing protected is there.
     own_alone: bool,
-    /// Hidden directories that are there, without links.
+    /// Existing hidden directories, without links.
     pub(crate) hidden: Vec<PathBuf>,
-    /// Protected things that can be mounted read-only.
+    /// Protected files that can be mounted read-only.
     pub(crate) sealed: Vec<Protected>,
-    /// Sockets, and directories of them, that are covered: those nobody named.
+    /// Sockets, and directories of sockets, to cover: those that are not allowed.
     covered: Vec<PathBuf>,
 }
 
@@ -105,7 +104,7 @@ impl Places {
         self.hidden.iter().filter(inside).cloned().collect()
     }
 
-    /// Tells whether the kernel alone keeps `one` from changing.
+    /// Returns whether the kernel alone keeps `one` from changing.
     pub(crate) fn hold(&self, one: &Protected, reach: Reach, links: &Links) -> bool {
         if reach.landlock < 3 {
             return false;
@@ -120,7 +119,7 @@ impl Places {
                 !inside(&real) && !inside(&one.path)
                     || reach.namespaces && sealed && real == one.path
             }
-            // Not there yet: something above it may be.
+            // It does not exist yet: an ancestor may be protected.
             None => {
                 let above = one.path.ancestors().find_map(|above| links.real(above));
                 !inside(&one.path) && above.is_some_and(|above| !inside(&above))
@@ -128,16 +127,16 @@ impl Places {
         }
     }
 
-    /// Tells whether something inside a writable place must be held.
+    /// Returns whether something inside a writable place must be protected.
     pub(crate) fn need_mounts(&self) -> bool {
         !self.sealed.is_empty() || !self.hidden_inside().is_empty() || !self.covered.is_empty()
     }
 }
 
-/// Decides at which reach the plan runs, or refuses it.
+/// Determines the features with which the plan runs, or refuses it.
 pub(crate) fn decide(plan: &Plan, places: &Places, most: Reach) -> Result<Reach, RunError> {
     let mut reach = reach(false).and(most);
-    // Tried by doing it; see `run`.
+    // This is tried by doing it; see `run`.
     reach.namespaces = most.namespaces;
     require(plan, reach.level(places.need_mounts()))?;
     Ok(reach)
@@ -153,9 +152,9 @@ fn require(plan: &Plan, reached: Level) -> Result<(), RunError> {
     Ok(())
 }
 
-/// Runs `command` as `plan` has it, at `reach`.
+/// Runs `command` according to `plan`, with the features of `reach`.
 ///
-/// `without_mounts` is called before a second try, where mounts turn out to be refused.
+/// `without_mounts` is called before a second attempt, if mounts turn out to be refused.
 pub(crate) fn run(
     plan: &Plan,
     places: &Places,
@@ -203,7 +202,7 @@ pub(crate) fn run(
     } else {
         LeftOvers::default()
     };
-    // Else orphans go on coming here, to whoever stays with them.
+    // Otherwise orphans continue to be reparented to this process.
     if ends || watch.ended {
         let _ = nix::sys::prctl::set_child_subreaper(false);
     }
@@ -296,20 +295,20 @@ struct Entry {
     ends_with_parent: bool,
     mounts: Mounts,
     directory: CString,
-    /// Capabilities kept; `None`: nothing is given up.
+    /// Kept capabilities; `None` to drop nothing.
     capabilities: Option<u64>,
     rules: Option<files::Rules>,
     filters: Vec<BpfProgram>,
-    /// What probes of the line tell through; `None`: it has none.
+    /// Channel of the line's probes; `None` if it has none.
     far: Option<FarEnd>,
-    /// Where a failed step is named.
+    /// Pipe that names a failed step.
     report: std::io::PipeWriter,
 }
 
 impl Entry {
     fn enter(&self) -> io::Result<()> {
         self.steps().map_err(|(step, error)| {
-            // The parent names no step if this fails; the command does not start either way.
+            // If this fails, the parent names no step; the command does not start either way.
             let _ = nix::unistd::write(self.report.as_fd(), &[step as u8]);
             error.into()
         })
@@ -348,7 +347,7 @@ impl Entry {
     }
 }
 
-/// Starts the command; tells its number and whether hidden directories are hidden.
+/// Starts the command; returns its process id and whether hidden directories are hidden.
 fn begin(
     plan: &Plan,
     places: &Places,
@@ -388,7 +387,7 @@ fn entry(
     report: std::io::PipeWriter,
 ) -> Result<(Entry, bool), RunError> {
     let directory = CString::new(plan.directory.as_os_str().as_bytes())
-        .map_err(|_| RunError::Plan("the directory of the command holds NUL".to_owned()))?;
+        .map_err(|_| RunError::Plan("the directory of the command contains NUL".to_owned()))?;
     let mut entry = Entry {
         signals,
         parent: nix::unistd::getpid(),
@@ -439,7 +438,7 @@ fn entry(
     Ok((entry, hides))
 }
 
-/// Names one by one what is not held.
+/// Lists what is not confined.
 pub(crate) fn not_held(
     confinement: &Confinement,
     reach: Reach,
@@ -465,7 +464,7 @@ pub(crate) fn not_held(
         ),
         (NotHeld::Network, off && !reach.seccomp),
         (NotHeld::Signals, version < 6),
-        // What may end the process that keeps it can leave something behind.
+        // If the process that enforces it is killed, something may be left behind.
         (NotHeld::LeftBehind, version < 6),
         (NotHeld::Processes, version == 0),
         (NotHeld::Terminal, !reach.seccomp),
@@ -480,7 +479,7 @@ pub(crate) fn not_held(
         .collect()
 }
 
-/// Removes links from the places of a plan and drops what is not there.
+/// Resolves the links of a plan's places and drops missing ones.
 pub(crate) fn places(
     confinement: &Confinement,
     own: Option<&Path>,

@@ -11,16 +11,16 @@ use crate::links::Links;
 use crate::outcome::{Ended, Exit, RunError, Watcher};
 use crate::plan::{Confinement, Network, Plan, WritablePlace};
 
-/// How probed commands are heard of: they are not, here.
+/// Channel of probed commands, which are not supported here.
 #[derive(Debug)]
 pub(crate) enum Channel {}
 
-/// Leaves the line as it is.
+/// Leaves the line unchanged.
 pub(crate) const fn probed(_plan: &Plan) -> (Option<Channel>, Option<String>) {
     (None, None)
 }
 
-/// Runs `command` as `plan` has it, as far as this system goes.
+/// Runs `command` according to `plan`, as far as this system permits.
 pub(crate) fn carry_out(
     plan: &Plan,
     own: Option<&Path>,
@@ -66,7 +66,7 @@ pub(crate) fn carry_out(
     })
 }
 
-/// The same plan with the links of its places resolved, and without those that are not there.
+/// Returns the plan with the links of its places resolved, and without missing ones.
 fn without_links(plan: &Plan) -> Plan {
     let mut plan = plan.clone();
     if let Some(confinement) = &mut plan.confinement {
@@ -126,12 +126,12 @@ fn not_held(confinement: &Confinement) -> Vec<NotHeld> {
     all
 }
 
-/// Says that nothing is held.
+/// Returns the lowest level, because nothing is enforced.
 pub(crate) const fn reading_level() -> Level {
     Level::Environment
 }
 
-/// Says that nothing is held.
+/// Returns the lowest level, because nothing is enforced.
 pub(crate) fn probe() -> Reached {
     let all = vec![
         NotHeld::Files,

@@ -1,4 +1,4 @@
-//! What became of a confined command, and why one was not started.
+//! Outcome of a confined command, and why one was not started.
 
 use std::path::PathBuf;
 
@@ -9,23 +9,23 @@ use crate::level::{Level, NotHeld};
 /// How a command ended, and what was found after it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Ended {
-    /// How the command itself ended.
+    /// Exit of the command itself.
     pub exit: Exit,
-    /// The level it ran at.
+    /// Level at which it ran.
     pub level: Level,
-    /// What it was not held from.
+    /// What was not confined.
     pub not_held: Vec<NotHeld>,
-    /// Protected things that changed.
+    /// Protected files that changed.
     pub changed: Vec<Changed>,
     /// Files written that match a reported pattern, relative to the project.
     pub wrote: Vec<String>,
-    /// How the probed commands of the line ended, in the order of their starts.
+    /// Ends of the line's probed commands, in the order of their starts.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub probed: Vec<Probed>,
-    /// How many programs that it left behind were ended.
+    /// Number of leftover programs that were ended.
     #[serde(default, skip_serializing_if = "is_none")]
     pub left_behind: usize,
-    /// Why `wrote` or `changed` may lack something; `None` when they are whole.
+    /// Why `wrote` or `changed` may be incomplete; `None` if they are complete.
     pub unseen: Option<String>,
 }
 
@@ -34,12 +34,12 @@ const fn is_none(count: &usize) -> bool {
     *count == 0
 }
 
-/// How a probed command of a line ended.
+/// End of a probed command of a line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Probed {
-    /// The byte of the line at which its first word begins.
+    /// Byte offset of its first word in the line.
     pub at: usize,
-    /// Its exit code; `None`: a signal ended it, or its end was not told.
+    /// Exit code; `None` if a signal ended it, or its end was not reported.
     pub exit: Option<u8>,
 }
 
@@ -49,11 +49,11 @@ pub struct Probed {
 pub enum Exit {
     /// With an exit code.
     Code(u8),
-    /// By a signal; the caller raises the same on itself.
+    /// By a signal, which the caller raises on itself.
     Signal(i32),
 }
 
-/// A protected thing that changed while a command ran.
+/// A protected file that changed while a command ran.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Changed {
     /// The file or directory, absolute.
@@ -64,15 +64,15 @@ pub struct Changed {
     pub answer: Answer,
 }
 
-/// What happened to a protected thing.
+/// What happened to a protected file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Change {
-    /// It was not there before.
+    /// It did not exist before.
     Appeared,
-    /// Its content, kind or mode is another.
+    /// Its contents, kind or mode changed.
     Altered,
-    /// It is gone.
+    /// It was removed.
     Removed,
 }
 
@@ -80,9 +80,9 @@ pub enum Change {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Answer {
-    /// It is as it was before.
+    /// It was restored.
     PutBack,
-    /// It was moved there.
+    /// It was moved to this path.
     MovedAside(PathBuf),
     /// Nothing could be done, for this reason.
     Left(String),
@@ -91,51 +91,51 @@ pub enum Answer {
 /// Why a command was not started, or could not be followed to its end.
 #[derive(Debug, thiserror::Error)]
 pub enum RunError {
-    /// The machine reaches less than the plan requires.
+    /// The machine enforces less than the plan requires.
     #[error(
         "this machine confines commands at level `{reached}`, below the required `{required}`: \
          nothing was started; see `interlock doctor`, and `[sandbox] require`"
     )]
     BelowRequired {
-        /// What can be reached.
+        /// Level of the machine.
         reached: Level,
-        /// What is required.
+        /// Required level.
         required: Level,
     },
-    /// There is no bash in a place that only the system writes.
+    /// There is no bash at a path that only the system writes.
     #[error(
         "there is no `bash` in /bin, /usr/bin, /usr/local/bin or /opt/homebrew/bin: install it"
     )]
     NoShell,
-    /// The plan cannot be carried out as it stands.
+    /// The plan cannot be carried out.
     #[error("{0}")]
     Plan(String),
     /// A step before the start failed; nothing was started.
     #[error("cannot {step}: {source}")]
     Start {
-        /// What was being done.
+        /// The failed step.
         step: &'static str,
-        /// What the system answered.
+        /// Error of the system.
         source: std::io::Error,
     },
     /// The program to start was not found or cannot be run.
     #[error("cannot start `{program}`: {source}")]
     Program {
-        /// The program.
+        /// Path of the program.
         program: String,
-        /// What the system answered.
+        /// Error of the system.
         source: std::io::Error,
     },
 }
 
-/// What is told once a command runs: its level, and what it is not held from.
+/// Receives, once a command runs, its level and what is not confined.
 pub type Started<'a> = dyn FnMut(Level, &[NotHeld]) + 'a;
 
-/// Who is told of a command while it runs, and asked about it.
+/// Callbacks while a command runs.
 #[expect(missing_debug_implementations, reason = "closures cannot be shown")]
 pub struct Watcher<'t, 'a> {
     /// Called once the command runs.
     pub started: &'t mut Started<'a>,
-    /// Asked a few times a second whether it may go on; a no ends it with all that it started.
+    /// Called a few times a second; returning `false` ends the command with everything that it started.
     pub wanted: Option<&'t mut (dyn FnMut() -> bool + 'a)>,
 }

@@ -1,4 +1,4 @@
-//! A temporary directory of one command's own, removed after it.
+//! A temporary directory for one command, removed after it.
 
 use std::ffi::OsStr;
 use std::fs::{self, DirBuilder, File};
@@ -14,19 +14,19 @@ use nix::sys::signal::{Signal, kill};
 use nix::sys::stat::{FchmodatFlags, Mode, fchmodat};
 use nix::unistd::Pid;
 
-/// A directory that nothing else uses; removed when dropped.
+/// A directory that nothing else uses, removed when dropped.
 #[derive(Debug)]
 pub(crate) struct OwnDirectory {
     path: PathBuf,
-    /// Tells a later run that this one still uses it; ends with the process.
+    /// Lock that shows that this run still uses it; released with the process.
     _held: Flock<File>,
 }
 
-/// Begins the name of a directory that is not held yet, before the number of who makes it.
+/// Prefix of a directory that is not locked yet, before the creator's process id.
 const UNHELD: &str = "new-";
 
 impl OwnDirectory {
-    /// Makes one, and removes those that killed runs have left.
+    /// Creates one, and removes those of killed runs.
     pub(crate) fn make() -> io::Result<Self> {
         let parent = parent()?;
         sweep(&parent);
@@ -37,7 +37,7 @@ impl OwnDirectory {
         let mut random = [0_u8; 16];
         getrandom::fill(&mut random).map_err(io::Error::other)?;
         let name: String = random.iter().map(|byte| format!("{byte:02x}")).collect();
-        // Under its own name it is seen only once it is held.
+        // It gets its final name only once it is locked.
         let unheld = parent.join(format!("{UNHELD}{}-{name}", std::process::id()));
         let path = parent.join(name);
         DirBuilder::new().mode(0o700).create(&unheld)?;
@@ -51,7 +51,7 @@ impl OwnDirectory {
         }
     }
 
-    /// Where it is, without links.
+    /// Returns the path, without links.
     pub(crate) fn path(&self) -> &Path {
         &self.path
     }
@@ -63,7 +63,7 @@ impl Drop for OwnDirectory {
     }
 }
 
-/// The directory of this user that holds all of them.
+/// Returns the directory of this user that contains all of them.
 fn parent() -> io::Result<PathBuf> {
     let user = nix::unistd::geteuid();
     let temporary = fs::canonicalize(std::env::temp_dir()).or_else(|_| fs::canonicalize("/tmp"))?;
@@ -86,19 +86,19 @@ fn parent() -> io::Result<PathBuf> {
     ))
 }
 
-/// Holds a directory for as long as what is returned lives.
+/// Locks a directory for the lifetime of the result.
 fn hold(path: &Path) -> io::Result<Flock<File>> {
     let file = File::open(path)?;
     Flock::lock(file, FlockArg::LockExclusiveNonblock).map_err(|(_, error)| error.into())
 }
 
-/// Removes directories that no running process holds.
+/// Removes directories that no running process has locked.
 fn sweep(parent: &Path) {
     for entry in fs::read_dir(parent).into_iter().flatten().flatten() {
         if is_being_made(&entry.file_name()) {
             continue;
         }
-        // Held until it is gone, so that no other run takes what is left of it for its own.
+        // Locked until it is removed, so that no other run takes its remains.
         if let Ok(_held) = hold(&entry.path()) {
             end_users(&entry.path());
             remove(&entry.path());
@@ -106,14 +106,14 @@ fn sweep(parent: &Path) {
     }
 }
 
-/// Tells whether a directory is one that a living process makes at this moment.
+/// Returns whether a directory is being created by a living process.
 fn is_being_made(name: &OsStr) -> bool {
     let maker = name.to_str().and_then(|name| name.strip_prefix(UNHELD));
     let maker = maker.and_then(|rest| rest.split('-').next()?.parse().ok());
     maker.is_some_and(|maker| kill(Pid::from_raw(maker), None) != Err(Errno::ESRCH))
 }
 
-/// Ends what a killed run has left running: programs to which the directory was given.
+/// Ends the programs of a killed run that still use the directory.
 fn end_users(path: &Path) {
     let mark = path.as_os_str().as_bytes();
     for id in table::ids().into_iter().flatten().filter(|id| *id > 1) {
@@ -134,13 +134,13 @@ fn remove(path: &Path) {
     }
 }
 
-/// Gives directories that were made without rights their rights again.
+/// Restores the permissions of directories that were created without any.
 fn open_up(path: &Path, depth: usize) {
     if depth > 200 || !path.symlink_metadata().is_ok_and(|about| about.is_dir()) {
         return;
     }
     let (all, how) = (Mode::S_IRWXU, FchmodatFlags::NoFollowSymlink);
-    // A link that was laid meanwhile is not followed.
+    // A link created meanwhile is not followed.
     let _ = fchmodat(AT_FDCWD, path, all, how);
     for entry in fs::read_dir(path).into_iter().flatten().flatten() {
         open_up(&entry.path(), depth + 1);
@@ -162,7 +162,7 @@ mod tests {
         let own = OwnDirectory::make_in(parent.path()).unwrap();
         fs::create_dir_all(at("left/over")).unwrap();
         let making = at(&format!("{UNHELD}{}-a", std::process::id()));
-        // No process has this number: it is above what any system gives.
+        // No process has this number: it is above the limit of every system.
         let abandoned = at(&format!("{UNHELD}{}-a", i32::MAX));
         fs::create_dir(&making).unwrap();
         fs::create_dir(&abandoned).unwrap();

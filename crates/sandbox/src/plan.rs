@@ -1,6 +1,6 @@
-//! What one command may do: the plan that a ticket carries.
+//! The plan of one command, which a ticket contains.
 //!
-//! A plan is data alone. [`crate::run()`] carries it out; nothing here asks the disk.
+//! A plan is only data. [`crate::run()`] carries it out; nothing here accesses the disk.
 
 use std::path::PathBuf;
 
@@ -13,28 +13,28 @@ pub mod derive;
 mod environment;
 mod places;
 
-/// What one command may do, and what is checked after it.
+/// What one command may do, and what is checked afterwards.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Plan {
-    /// Which column of the table of kernel rules it comes from.
+    /// Column of the table of kernel rules.
     pub column: Column,
     /// What is started.
     pub start: Start,
-    /// Commands of the line that are started through a probe, in its order.
+    /// Commands of the line that are started through a probe, in order.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub probes: Vec<ProbedSpan>,
-    /// Where it starts, absolute.
+    /// Directory in which it starts, absolute.
     pub directory: PathBuf,
     /// The project root of the run, absolute.
     pub project: PathBuf,
-    /// What is taken from and put into its environment.
+    /// Changes of its environment.
     pub environment: EnvironmentChanges,
-    /// What the kernel holds it to; `None`: nothing, the environment alone is set.
+    /// Confinement by the kernel; `None` if only the environment is set.
     pub confinement: Option<Confinement>,
-    /// What is compared and put back after it.
+    /// What is compared and restored afterwards.
     pub afterwards: PostCheck,
-    /// The least level at which it may start.
+    /// Lowest level at which it may start.
     pub require: Level,
 }
 
@@ -42,11 +42,11 @@ pub struct Plan {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Column {
-    /// A free state: the environment alone.
+    /// A free state: only the environment is set.
     Free,
     /// A line of a no-write state.
     NoWrite,
-    /// A line of a no-write state whose command an entry of `allowed_commands` covers.
+    /// A line of a no-write state whose command matches an entry of `allowed_commands`.
     Matched,
     /// A line of a writing state.
     Writing,
@@ -62,73 +62,73 @@ pub enum Start {
     Program(Vec<String>),
 }
 
-/// The bytes of a line from the first word of a simple command to its end.
+/// Byte range of a simple command in a line, from its first word to its end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ProbedSpan {
-    /// The byte at which its first word begins.
+    /// Offset of the first word.
     pub start: usize,
-    /// The byte behind its last word or redirection.
+    /// Offset after the last word or redirection.
     pub end: usize,
 }
 
-/// What a plan changes in the environment, in this order.
+/// Changes of the environment, in this order.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct EnvironmentChanges {
-    /// Names that the call itself sets, before anything is taken away.
+    /// Variables that the call itself sets, before anything is removed.
     #[serde(skip_serializing_if = "IndexMap::is_empty")]
     pub given: IndexMap<String, String>,
-    /// Names taken away; a trailing `*` stands for any ending.
+    /// Names that are removed; a trailing `*` matches any ending.
     pub removed: Vec<String>,
-    /// Names set to the run's own temporary directory, or to a place below it.
+    /// Names set to the run's own temporary directory, or to a path below it.
     pub in_own_directory: IndexMap<String, String>,
     /// Names set to a value.
     pub set: IndexMap<String, String>,
 }
 
-/// What the kernel holds a command to.
+/// Confinement of a command by the kernel.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Confinement {
-    /// Places it may write, with everything below them.
+    /// Places that it may write recursively.
     pub writable: Vec<WritablePlace>,
     /// Whether it has a temporary directory of its own, removed afterwards.
     pub own_directory: bool,
-    /// Directories it may not read, such as the state directory.
+    /// Directories that it may not read, such as the state directory.
     pub hidden: Vec<PathBuf>,
-    /// What it may reach.
+    /// What it may access over networks.
     pub network: Network,
-    /// Ports of TCP that it may not connect to, of whichever host, where it reaches networks.
+    /// TCP ports of any host that it may not connect to, if it has network access.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub closed_ports: Vec<u16>,
-    /// Unix sockets, or directories of them, that it may connect to; empty: none.
+    /// Unix sockets, or directories of sockets, that it may connect to; empty for none.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub sockets: Vec<PathBuf>,
-    /// Which system calls are refused.
+    /// Refused system calls.
     pub calls: Calls,
-    /// What becomes of processes that outlive it.
+    /// What happens to processes that outlive it.
     pub left_over: LeftOver,
 }
 
-/// A place that may be written.
+/// A writable place.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct WritablePlace {
-    /// The place, absolute.
+    /// Absolute path.
     pub path: PathBuf,
-    /// The file beside which it is made first, where it is not there.
+    /// File next to which the place is created first if it does not exist.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub made_beside: Option<String>,
-    /// A place above it that commands write: from there on no link is followed.
+    /// A writable ancestor, below which no link is followed.
     ///
-    /// Else a line of a writing state could lay a link for one of a no-write state to follow.
+    /// Otherwise a line of a writing state could create a link for one of a no-write state to follow.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub within: Option<PathBuf>,
 }
 
 impl WritablePlace {
-    /// A place that is written only where it is there.
+    /// Creates a place that is writable only if it exists.
     #[must_use]
     pub const fn at(path: PathBuf) -> Self {
         Self {
@@ -139,47 +139,47 @@ impl WritablePlace {
     }
 }
 
-/// What a command may reach over networks.
+/// What a command may access over networks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Network {
     /// Nothing.
     Off,
-    /// Any host, as the one who connects.
+    /// Any host, by outgoing connections.
     Fetch,
     /// Anything.
     On,
 }
 
-/// Which system calls are refused.
+/// The set of refused system calls.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Calls {
-    /// Those that change files without writing them, sockets, tracing and new namespaces.
+    /// Calls that change files without writing them, sockets, tracing and new namespaces.
     Reading,
-    /// Only those that reach out of the command through the terminal or other processes' limits.
+    /// Only calls that affect the terminal or other processes' limits.
     Working,
 }
 
-/// What becomes of processes that outlive their command.
+/// What happens to processes that outlive their command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum LeftOver {
-    /// They end with it.
+    /// They are ended with it.
     End,
-    /// They live on, confined as it was: the state names them as background work.
+    /// They continue, with the same confinement: the state allows background work.
     Stay,
 }
 
-/// What is looked at after a command.
+/// What is checked after a command.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct PostCheck {
-    /// Protected things: mounted read-only where that can be, else compared and put back.
+    /// Protected files: mounted read-only if possible, otherwise compared and restored.
     pub protected: Vec<Protected>,
-    /// Patterns, relative to the project, of files whose writes are reported.
+    /// Patterns of files whose writes are reported, relative to the project.
     pub reported: Vec<String>,
-    /// Where things go that appeared in a protected place; a directory outside the project.
+    /// Directory outside the project to which new files in protected places are moved.
     pub aside: Option<PathBuf>,
 }
 
@@ -187,14 +187,14 @@ pub struct PostCheck {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Protected {
-    /// The thing, absolute.
+    /// Absolute path.
     pub path: PathBuf,
-    /// What may change there all the same.
+    /// What may still change in it.
     #[serde(default)]
     pub free: Free,
 }
 
-/// What may change in a protected thing.
+/// What may change in a protected file.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Free {
@@ -203,8 +203,8 @@ pub enum Free {
     Nothing,
     /// These names directly below it.
     Below(Vec<String>),
-    /// Keys of a git configuration; a trailing or inner `*` stands for any text.
+    /// Keys of a git configuration; `*` at the end or inside matches any text.
     GitKeys(Vec<String>),
-    /// Everything but these keys of a JSON file, wherever they stand.
+    /// Everything except these keys of a JSON file, wherever they are.
     AllBut(Vec<String>),
 }

@@ -1,4 +1,4 @@
-//! Carries a plan out.
+//! Carries out a plan.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -11,7 +11,7 @@ use crate::own_directory::OwnDirectory;
 use crate::plan::{Plan, Start};
 use crate::system;
 
-/// Places where bash is looked for: only the system writes there.
+/// Paths where bash is searched: only the system can write there.
 const SHELLS: [&str; 4] = [
     "/bin/bash",
     "/usr/bin/bash",
@@ -21,8 +21,8 @@ const SHELLS: [&str; 4] = [
 
 /// Runs `plan` to its end with this process's input, output and terminal.
 ///
-/// `most` limits what is used of the kernel: [`Reach::ALL`] but in tests. One run at a
-/// time in a process: signals and orphans come to the process as a whole.
+/// `most` limits the kernel features to use: [`Reach::ALL`] except in tests. Only one run at a time in a process: signals and
+/// orphans arrive at the process as a whole.
 ///
 /// # Errors
 /// Nothing was started.
@@ -30,7 +30,7 @@ pub fn run(plan: &Plan, most: Reach) -> Result<Ended, RunError> {
     run_telling(plan, most, &mut |_, _| {})
 }
 
-/// Runs `plan` as [`run`] does, and tells `started` while it runs.
+/// Runs `plan` like [`run`], and calls `started` once it runs.
 ///
 /// # Errors
 /// Nothing was started.
@@ -42,7 +42,7 @@ pub fn run_telling(plan: &Plan, most: Reach, started: &mut Started<'_>) -> Resul
     run_watched(plan, most, told)
 }
 
-/// Runs `plan` as [`run`] does, and tells and asks `told` while it runs.
+/// Runs `plan` like [`run`], with the callbacks of `told` while it runs.
 ///
 /// # Errors
 /// Nothing was started.
@@ -68,7 +68,7 @@ pub fn run_watched(plan: &Plan, most: Reach, told: Watcher<'_, '_>) -> Result<En
     };
     let ended = system::carry_out(plan, own, most, &mut command, channel.take(), told);
     for path in made {
-        // Only where nothing was put there.
+        // Only if nothing was put there.
         let _ = std::fs::remove_dir(path);
     }
     ended
@@ -90,7 +90,7 @@ fn own_directory(plan: &Plan) -> Result<Option<OwnDirectory>, RunError> {
         })
 }
 
-/// Makes the writable places that are to be made, and returns them.
+/// Creates the writable places that must be created, and returns them.
 fn made_places(plan: &Plan) -> Vec<PathBuf> {
     let mut made = Vec::new();
     let links = Links::default();

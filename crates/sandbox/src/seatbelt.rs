@@ -1,23 +1,22 @@
-//! The same plan as a profile for macOS's `sandbox-exec`.
+//! The plan as a profile for macOS's `sandbox-exec`.
 //!
-//! Untested: no machine of that system was at hand. The text is compared with a golden
-//! file, it is used on macOS, and nothing is promised of it: the level stays `environment`.
-//! In a profile the last rule that fits decides.
+//! Untested on macOS. The text is compared with a golden file and used on macOS, but nothing is promised: the level stays
+//! `environment`. In a profile, the last matching rule decides.
 
 use std::fmt::Write;
 use std::path::Path;
 
 use crate::plan::{Calls, Confinement, Free, Network, Plan};
 
-/// Devices that any command may write.
+/// Devices that every command may write.
 const DEVICES: &[&str] = &["/dev/null", "/dev/zero", "/dev/tty", "/dev/dtracehelper"];
 
-/// Writes the profile of `plan`; `None` where it confines nothing.
+/// Writes the profile of `plan`; returns `None` if it confines nothing.
 #[must_use]
 pub fn profile(plan: &Plan, own: Option<&Path>) -> Option<String> {
     let confinement = plan.confinement.as_ref()?;
     let mut text = String::from("(version 1)\n(allow default)\n");
-    // Writing to a `String` cannot fail.
+    // Writing to a string cannot fail.
     let _ = write_files(&mut text, plan, confinement, own);
     text.push_str(network(confinement.network));
     for path in &confinement.sockets {
@@ -67,7 +66,7 @@ fn write_files(
                     writeln!(text, "(allow file-write* (subpath {}))", quoted(&path))?;
                 }
             }
-            // Found and undone afterwards.
+            // Changes are found and undone afterwards.
             Free::GitKeys(_) | Free::AllBut(_) => {}
         }
     }
@@ -96,7 +95,7 @@ const fn network(network: Network) -> &'static str {
     }
 }
 
-/// Writes a path as a string of the profile's language.
+/// Quotes a path as a string of the profile language.
 fn quoted(path: &Path) -> String {
     let text = path.to_string_lossy();
     format!("\"{}\"", text.replace('\\', "\\\\").replace('"', "\\\""))

@@ -1,4 +1,4 @@
-//! The way of one run on Linux: look, run, compare.
+//! The steps of one run on Linux: examine, run, compare.
 
 use std::path::Path;
 use std::process::Command;
@@ -11,7 +11,7 @@ use crate::linux::{self, Places, not_held, reach};
 use crate::outcome::{Ended, RunError, Watcher};
 use crate::plan::{Calls, Confinement, LeftOver, Network, Plan, Protected, Start};
 
-/// Runs `command` as `plan` has it.
+/// Runs `command` according to `plan`.
 pub(crate) fn carry_out(
     plan: &Plan,
     own: Option<&Path>,
@@ -44,7 +44,7 @@ pub(crate) fn carry_out(
         told,
     )?;
     let found = before.compare(&plan.project);
-    let left_over = || "a process that the command left behind could not be ended".to_owned();
+    let left_over = || "a leftover process of the command could not be ended".to_owned();
     Ok(Ended {
         exit: held.exit,
         level: held.level,
@@ -57,9 +57,9 @@ pub(crate) fn carry_out(
     })
 }
 
-/// Returns how the probed commands of a plan are heard of, and the line that starts them so.
+/// Returns the channel of a plan's probed commands, and the line that starts them through it.
 ///
-/// Where that cannot be had, the line runs as it is, and they are not seen.
+/// If that is impossible, the line runs unchanged, and they are not observed.
 pub(crate) fn probed(plan: &Plan) -> (Option<Channel>, Option<String>) {
     let Start::Line(line) = &plan.start else {
         return (None, None);
@@ -84,7 +84,7 @@ pub(crate) fn reading_level() -> Level {
     reach(false).level(false)
 }
 
-/// Finds out what this machine reaches.
+/// Determines what this machine enforces.
 pub(crate) fn probe() -> Reached {
     let reach = reach(true);
     let reading = Confinement {

@@ -37,7 +37,7 @@ pub(crate) fn record(into: &mut Transcript, record: &Value) {
             };
             let said = result.get("content").map(text_of).unwrap_or_default();
             match into.call(&id) {
-                // Whether it succeeded, and with which exit code, the format does not say.
+                // The format contains neither success nor exit code.
                 Some(call) => call.bytes = length(&said),
                 None => into.miss("result of a call that is not there"),
             }
@@ -48,7 +48,7 @@ pub(crate) fn record(into: &mut Transcript, record: &Value) {
     }
 }
 
-/// Finds the client that an agent's name means.
+/// Finds the client for an agent's name.
 fn client(name: &str) -> Option<String> {
     let plain = name.to_ascii_lowercase().replace([' ', '_'], "-");
     let known = [

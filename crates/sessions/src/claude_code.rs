@@ -1,4 +1,4 @@
-//! Transcripts of Claude Code: one JSON object a line, sub-agents in files of their own.
+//! Transcripts of Claude Code: one JSON object per line, with sub-agents in separate files.
 
 use interlock_clients::{ClientId, recorded_exit};
 use serde_json::Value;
@@ -11,7 +11,7 @@ use crate::{
     transcript::Transcript,
 };
 
-/// Records that say nothing about calls.
+/// Records without calls.
 const ASIDE: [&str; 31] = [
     "agent-name",
     "ai-title",
@@ -45,7 +45,7 @@ const ASIDE: [&str; 31] = [
     "agent-setting",
     "worktree-state",
 ];
-/// How the text of a result begins that says that the call did nothing.
+/// Prefixes of results of calls that did nothing.
 const NOT_RUN: [&str; 4] = [
     "The user doesn't want to proceed with this tool use",
     "PreToolUse:",
@@ -85,7 +85,7 @@ pub(crate) fn record(into: &mut Transcript, record: &Value) {
                 }
             }
             "tool_result" => result(into, record, block),
-            // What the model's own servers ran is no call of this machine.
+            // Calls that the model's provider ran are not calls of this machine.
             "text"
             | "thinking"
             | "redacted_thinking"

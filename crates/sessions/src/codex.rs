@@ -1,4 +1,4 @@
-//! Rollouts of Codex: one JSON object a line, in envelopes since 2025.
+//! Rollouts of Codex: one JSON object per line, in envelopes since 2025.
 
 use serde_json::{Value, json};
 
@@ -10,7 +10,7 @@ use crate::{
     transcript::Transcript,
 };
 
-/// Envelopes that say nothing about calls.
+/// Envelopes without calls.
 const ASIDE: [&str; 8] = [
     "compacted",
     "ghost_snapshot",
@@ -21,7 +21,7 @@ const ASIDE: [&str; 8] = [
     "turn_context",
     "world_state",
 ];
-/// Items of the model that are no calls.
+/// Items of the model that are not calls.
 const NO_CALLS: [&str; 12] = [
     "additional_tools",
     "agent_message",
@@ -36,7 +36,7 @@ const NO_CALLS: [&str; 12] = [
     "tool_search_output",
     "web_search_call_output",
 ];
-/// Items that were completed and are no calls.
+/// Completed items that are not calls.
 const NO_CALLS_COMPLETED: [&str; 9] = [
     "AgentMessage",
     "ContextCompaction",
@@ -59,7 +59,7 @@ pub(crate) fn record(into: &mut Transcript, record: &Value) {
             kind if ASIDE.contains(&kind) => {}
             other => into.miss(other),
         },
-        // The first line of the older form says what the session is; the items follow without an envelope.
+        // In the older form, the first line describes the session; the items follow without an envelope.
         None if record.get("instructions").is_some() => meta(into, record),
         None if record.get("record_type").is_some() => {}
         None => item(into, record, at_ms),
@@ -68,7 +68,7 @@ pub(crate) fn record(into: &mut Transcript, record: &Value) {
 
 fn meta(into: &mut Transcript, payload: &Value) {
     if !into.session.is_empty() {
-        // A rollout that goes on with another one repeats what that one was.
+        // A rollout that continues another one repeats its beginning.
         return;
     }
     into.session = text(payload, "id").unwrap_or_default();
@@ -81,7 +81,7 @@ fn meta(into: &mut Transcript, payload: &Value) {
     }
 }
 
-/// Reads what the model said, or what it was answered.
+/// Reads an item of the model, or a result.
 fn item(into: &mut Transcript, item: &Value, at_ms: Option<u64>) {
     let id = match word(item, "call_id") {
         "" => word(item, "id"),
@@ -90,7 +90,7 @@ fn item(into: &mut Transcript, item: &Value, at_ms: Option<u64>) {
     match word(item, "type") {
         "function_call" => {
             let arguments = parsed(word(item, "arguments"));
-            // The hooks write a namespace and a tool without anything in between, but those of servers.
+            // The hooks join a namespace and a tool without a separator, except for servers.
             let name = match (word(item, "namespace"), word(item, "name")) {
                 (space, name) if space.starts_with("mcp__") => {
                     format!("{}__{name}", space.trim_end_matches('_'))
@@ -130,7 +130,7 @@ fn item(into: &mut Transcript, item: &Value, at_ms: Option<u64>) {
     }
 }
 
-/// The arguments of a tool that takes plain text.
+/// Returns the arguments of a tool that takes plain text.
 fn custom(name: &str, input: &str) -> Value {
     if name == "apply_patch" {
         return json!({ "command": input });
@@ -146,7 +146,7 @@ fn begin(into: &mut Transcript, id: &str, name: &str, input: Value, at_ms: Optio
     }
 }
 
-/// Reads what the model was answered.
+/// Reads the result of a call.
 fn output(into: &mut Transcript, id: &str, output: &Value) {
     let said = match output {
         Value::Object(fields) => fields.get("content").map(text_of).unwrap_or_default(),
@@ -193,7 +193,7 @@ fn exit_in(said: &str) -> Option<i64> {
     })
 }
 
-/// Reads what the program told of its own work.
+/// Reads an event of the program.
 fn event(into: &mut Transcript, event: &Value, at_ms: Option<u64>) {
     match word(event, "type") {
         "item_completed" => {
@@ -212,12 +212,12 @@ fn event(into: &mut Transcript, event: &Value, at_ms: Option<u64>) {
                 }
             }
         }
-        // All else is about the conversation and its screen.
+        // Everything else concerns the conversation and its screen.
         _ => {}
     }
 }
 
-/// Reads a completed item: how a call ended, or one that the code of another call made.
+/// Reads a completed item: the end of a call, or a call made by another call's code.
 fn completed(into: &mut Transcript, item: &Value, at_ms: Option<u64>) {
     let kind = word(item, "type");
     let id = word(item, "id");

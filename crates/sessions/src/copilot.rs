@@ -1,4 +1,4 @@
-//! Events of sessions of Copilot CLI, one JSON object a line.
+//! Events of sessions of Copilot CLI, one JSON object per line.
 
 use serde_json::Value;
 
@@ -10,7 +10,7 @@ use crate::{
     transcript::Transcript,
 };
 
-/// Beginnings of the names of events that say nothing about calls.
+/// Prefixes of events without calls.
 const ASIDE: [&str; 13] = [
     "abort",
     "assistant.",

@@ -1,4 +1,4 @@
-//! Where recordings lie.
+//! Finds recordings.
 
 use std::{
     fs, io,
@@ -7,9 +7,9 @@ use std::{
 
 use crate::{Format, join::join, read::read, session::Session};
 
-/// Bytes of the largest file that is read.
+/// Maximum size of a file that is read, in bytes.
 const FILE_BYTES_MAX: u64 = 1024 * 1024 * 1024;
-/// Folders within each other that are looked through.
+/// Maximum depth of folders that are searched.
 const DEPTH_MAX: usize = 12;
 
 /// Why recordings cannot be read.
@@ -20,18 +20,18 @@ pub enum SessionError {
     Unreadable {
         /// The file.
         path: PathBuf,
-        /// Why.
+        /// Reason of the failure.
         why: io::Error,
     },
-    /// A file that was named holds no recording.
+    /// A named file contains no recording.
     #[error(
-        "`{}` is no recording of a session that is known: Claude Code, Codex, Gemini CLI, Copilot CLI, an export of opencode, ATIF, OTLP spans in JSON, or what `interlock log --json` prints",
+        "`{}` is not a recording of a session that is known: Claude Code, Codex, Gemini CLI, Copilot CLI, an export of opencode, ATIF, OTLP spans in JSON, or what `interlock log --json` prints",
         .0.display()
     )]
     Unknown(PathBuf),
 }
 
-/// Returns the folder below a home directory in which a client keeps its sessions; `None`: it keeps no files.
+/// Returns the folder below a home directory in which a client stores its sessions; `None` if it stores no files.
 #[must_use]
 pub fn client_folder(home: &Path, format: Format) -> Option<PathBuf> {
     let below = match format {
@@ -44,7 +44,7 @@ pub fn client_folder(home: &Path, format: Format) -> Option<PathBuf> {
     Some(home.join(below))
 }
 
-/// Lists the files in and below `place` that may be recordings, in the order of their paths; a file is itself.
+/// Lists the files at or below `place` that may be recordings, sorted by path.
 ///
 /// # Errors
 /// A folder cannot be read.
@@ -66,7 +66,7 @@ fn collect(folder: &Path, depth: usize, found: &mut Vec<PathBuf>) -> Result<(), 
     for entry in fs::read_dir(folder).map_err(unreadable)? {
         let entry = entry.map_err(unreadable)?;
         let path = entry.path();
-        // A link could lead around in a circle.
+        // A link could lead in a circle.
         let kind = entry.file_type().map_err(unreadable)?;
         if kind.is_dir() && depth > 0 {
             collect(&path, depth - 1, found)?;
@@ -84,18 +84,18 @@ fn may_be_recording(path: &Path) -> bool {
     let ending = path.extension().and_then(|ending| ending.to_str());
     match ending {
         Some("jsonl") => true,
-        // Beside its transcripts a client keeps small files of its own.
+        // A client stores small files of its own next to its transcripts.
         Some("json") => !name.is_some_and(|name| name.ends_with(".meta.json")),
         _ => false,
     }
 }
 
-/// Reads recordings into sessions; `named` are those that have to be some, `seen` is told of each file read.
+/// Reads recordings into sessions; `named` must be recordings, and `seen` is called for each file read.
 ///
-/// A file of a folder that is no recording is passed over.
+/// Other files in a folder that are not recordings are skipped.
 ///
 /// # Errors
-/// A file cannot be read, or one of `named` is no recording.
+/// A file cannot be read, or one of `named` is not a recording.
 pub fn read_files(
     files: &[PathBuf],
     named: &[PathBuf],
@@ -134,7 +134,7 @@ pub fn read_files(
     Ok(join(all))
 }
 
-/// Finds what a chat of Gemini CLI does not say: its folder, and the session that a sub-agent works for.
+/// Determines what a chat of Gemini CLI does not contain: its folder, and the session of a sub-agent.
 fn beside_gemini(one: &mut crate::Transcript, path: &Path) {
     let above = |name: &str| {
         let mut folders = path.ancestors().skip(1).take(4);
@@ -148,7 +148,7 @@ fn beside_gemini(one: &mut crate::Transcript, path: &Path) {
         one.directory = Some(root);
     }
     if one.agent.is_some() && one.parent.is_none() {
-        // It lies in a folder that bears the id of that session.
+        // It is in a folder named after the id of that session.
         let folder = path.parent().and_then(Path::file_name);
         one.parent = folder.map(|name| name.to_string_lossy().into_owned());
     }

@@ -1,11 +1,11 @@
-//! How a recording is written.
+//! Formats of recordings.
 
 use serde_json::Value;
 
-/// How a recording is written.
+/// The format of a recording.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Format {
-    /// A log of Interlock, one event a line.
+    /// A log of Interlock, one event per line.
     Interlock,
     /// A transcript of Claude Code.
     ClaudeCode,
@@ -24,7 +24,7 @@ pub enum Format {
 }
 
 impl Format {
-    /// Returns its name, as a person would say it.
+    /// Returns its name for people.
     #[must_use]
     pub const fn title(self) -> &'static str {
         match self {
@@ -39,7 +39,7 @@ impl Format {
         }
     }
 
-    /// Returns the client that writes it, by the word for it; `None`: several do.
+    /// Returns the identifier of the client that writes it; `None` if there are several.
     #[must_use]
     pub const fn client(self) -> Option<&'static str> {
         match self {
@@ -52,7 +52,7 @@ impl Format {
         }
     }
 
-    /// Returns the newest version whose recordings the reader was tried with.
+    /// Returns the newest tested version.
     #[must_use]
     pub const fn tried(self) -> Option<&'static str> {
         match self {
@@ -64,7 +64,7 @@ impl Format {
         }
     }
 
-    /// Tells how a recording is written by one of its records; `None`: this one does not say.
+    /// Determines the format from one record; returns `None` if this record does not show it.
     pub(crate) fn of(record: &Value) -> Option<Self> {
         let has = |key: &str| record.get(key).is_some();
         let word = |key: &str| record.get(key).and_then(Value::as_str);
@@ -86,7 +86,7 @@ impl Format {
         if word("type").is_some() && has("payload") {
             return Some(Self::Codex);
         }
-        // Before it had envelopes, Codex wrote the items alone, and what the session is in the first line.
+        // Before it had envelopes, Codex wrote only the items, with the session in the first line.
         if has("instructions") && has("timestamp") && has("id") {
             return Some(Self::Codex);
         }

@@ -1,4 +1,4 @@
-//! Chats of Gemini CLI: records that replace each other, one a line, or one object with all messages.
+//! Chats of Gemini CLI: records that replace each other, one per line, or one object with all messages.
 
 use serde_json::Value;
 
@@ -76,11 +76,11 @@ fn message(into: &mut Transcript, message: &Value) {
     }
 }
 
-/// Finds the exit code, which the client writes only where it is not 0.
+/// Finds the exit code, which the client writes only if it is not 0.
 ///
-/// Without one the line may have ended well, or have been left to run.
+/// Without one, the line may have succeeded, or may have been left running.
 fn exit_in(output: &str) -> Option<i64> {
-    // The program's own output stands above; the last such line is the client's.
+    // The program's own output comes before; the last such line is the client's.
     let code = output
         .lines()
         .rev()

@@ -1,4 +1,4 @@
-//! Joins what sub-agents did to the sessions that they worked for.
+//! Merges the calls of sub-agents into their sessions.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -8,7 +8,7 @@ use crate::{
     transcript::Transcript,
 };
 
-/// Makes sessions of what files hold; a call that stands in several files counts once.
+/// Creates sessions from transcripts; a call in several files counts once.
 #[must_use]
 pub fn join(transcripts: Vec<Transcript>) -> Vec<Session> {
     let (own, of_agents): (Vec<_>, Vec<_>) = transcripts
@@ -28,14 +28,14 @@ pub fn join(transcripts: Vec<Transcript>) -> Vec<Session> {
             .and_then(|at| sessions.get_mut(*at))
         {
             Some(session) => add(session, part),
-            // Its session is not among what was read.
+            // Its session is not among the files.
             None => sessions.push(alone(part)),
         }
     }
     let mut seen = BTreeSet::new();
     for session in &mut sessions {
         let before = session.calls.len();
-        // Clients copy the beginning of a session into another that goes on with it.
+        // Clients copy the beginning of a session into another one that continues it.
         session.calls.retain(|call| {
             call.at_ms.is_none() || seen.insert((call.id.clone(), call.tool.clone(), call.at_ms))
         });
@@ -45,13 +45,13 @@ pub fn join(transcripts: Vec<Transcript>) -> Vec<Session> {
     sessions
 }
 
-/// Tells whether a file holds nothing but what a sub-agent did.
+/// Returns whether a file contains only calls of a sub-agent.
 fn is_of_an_agent(one: &Transcript) -> bool {
     let all_of_agents = !one.calls.is_empty() && one.calls.iter().all(|call| call.agent.is_some());
     one.agent.is_some() || one.format == Format::ClaudeCode && all_of_agents
 }
 
-/// Makes a session of one file.
+/// Creates a session from one file.
 pub(crate) fn alone(mut one: Transcript) -> Session {
     name_agent(&mut one);
     Session {
@@ -74,7 +74,7 @@ fn name_agent(one: &mut Transcript) {
     }
 }
 
-/// Adds the calls of a sub-agent where they fall in time.
+/// Adds the calls of a sub-agent in order of time.
 fn add(session: &mut Session, mut part: Transcript) {
     name_agent(&mut part);
     session.losses.add(&part.losses);
@@ -82,7 +82,7 @@ fn add(session: &mut Session, mut part: Transcript) {
     session.calls = merged(own, part.calls);
 }
 
-/// Merges two lists that are each in their own order; a call without a time follows the one before it.
+/// Merges two lists, each in its own order; a call without a time follows the one before it.
 fn merged(one: Vec<Call>, other: Vec<Call>) -> Vec<Call> {
     let timed = |calls: Vec<Call>| {
         let mut last = 0;

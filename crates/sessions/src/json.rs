@@ -1,21 +1,21 @@
-//! Looking into records without trusting their form.
+//! Access to records of unknown form.
 
 use serde_json::Value;
 
-/// Bytes of the longest line that is read.
+/// Maximum length of a line that is read, in bytes.
 const LINE_BYTES_MAX: usize = 64 * 1024 * 1024;
 
-/// Returns the text under a key; empty: there is none.
+/// Returns the text under a key; empty if there is none.
 pub(crate) fn word<'a>(value: &'a Value, key: &str) -> &'a str {
     value.get(key).and_then(Value::as_str).unwrap_or_default()
 }
 
-/// Returns the text under a key as one's own; `None`: there is none.
+/// Returns the text under a key as an owned string; `None` if there is none.
 pub(crate) fn text(value: &Value, key: &str) -> Option<String> {
     value.get(key).and_then(Value::as_str).map(str::to_owned)
 }
 
-/// Returns the text that a pointer leads to.
+/// Returns the text at a pointer.
 pub(crate) fn text_at(value: &Value, pointer: &str) -> Option<String> {
     value
         .pointer(pointer)
@@ -31,7 +31,7 @@ pub(crate) fn items<'a>(value: &'a Value, key: &str) -> &'a [Value] {
         .map_or(&[], Vec::as_slice)
 }
 
-/// Joins all text of a result, which is a text or a list of blocks.
+/// Concatenates all text of a result, which is a text or a list of blocks.
 pub(crate) fn text_of(content: &Value) -> String {
     match content {
         Value::String(text) => text.clone(),
@@ -48,12 +48,12 @@ pub(crate) fn length(text: &str) -> u64 {
     u64::try_from(text.len()).unwrap_or(u64::MAX)
 }
 
-/// Reads a text that holds JSON; a text that holds none stays one.
+/// Parses a text that contains JSON; any other text stays a text.
 pub(crate) fn parsed(text: &str) -> Value {
     serde_json::from_str(text).unwrap_or_else(|_| Value::String(text.to_owned()))
 }
 
-/// Reads one record a line; `Err`: a line that is none.
+/// Parses one record per line; `Err` for a malformed line.
 pub(crate) fn lines(bytes: &[u8]) -> impl Iterator<Item = Result<Value, ()>> {
     let lines = bytes.split(|byte| *byte == b'\n');
     let lines = lines.filter(|line| !line.iter().all(u8::is_ascii_whitespace));
@@ -65,10 +65,10 @@ pub(crate) fn lines(bytes: &[u8]) -> impl Iterator<Item = Result<Value, ()>> {
     })
 }
 
-/// Characters of a call's arguments that are shown.
+/// Maximum number of characters shown of a call's arguments.
 const SHOWN_MAX: usize = 120;
 
-/// Writes what matters of a call's arguments in one line, for people.
+/// Formats the essential arguments of a call in one line, for people.
 #[must_use]
 pub fn one_line(input: &Value) -> String {
     let keys = [

@@ -1,7 +1,7 @@
-//! Recorded sessions of agents, read into one stream of calls.
+//! Reads recorded sessions of agents as one stream of calls.
 //!
-//! Reads files and nothing else: it starts no program, reaches no network and judges no call. The formats of the
-//! clients are their own and change without notice, so a record that is not understood is counted and never an error.
+//! This crate only reads files: it starts no program, uses no network and judges no call. The clients' formats change without
+//! notice, so a record that is not understood is counted and never an error.
 
 mod atif;
 mod claude_code;

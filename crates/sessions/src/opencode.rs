@@ -10,7 +10,7 @@ use crate::{
     transcript::Transcript,
 };
 
-/// Parts of messages that are no calls.
+/// Parts of messages that are not calls.
 const NO_CALLS: [&str; 11] = [
     "agent",
     "compaction",
@@ -60,7 +60,7 @@ fn call(into: &mut Transcript, part: &Value) {
     call.ended = match word(state, "status") {
         "completed" if call.exit.is_some_and(|code| code != 0) => Ended::Failed,
         "completed" => Ended::Well,
-        // What its own rules or a person refuse ends with these words.
+        // A refusal by its own rules or a person ends with these words.
         "error" if error.contains("rejected permission") || error.contains("prevents you") => {
             Ended::NotRun
         }

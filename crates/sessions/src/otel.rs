@@ -1,4 +1,4 @@
-//! Spans of OpenTelemetry: those that are named `execute_tool`, as OTLP writes them in JSON.
+//! OpenTelemetry spans named `execute_tool`, in OTLP's JSON format.
 
 use serde_json::Value;
 
@@ -46,7 +46,7 @@ fn read(into: &mut Transcript, span: &Value) {
     if let Some(call) = into.begin(&id, tool.unwrap_or_default(), input) {
         call.at_ms = start.map(|nanos| nanos / 1_000_000);
         call.bytes = result.map_or(0, |result| length(&text_of(&result)));
-        // A status that is not set says nothing.
+        // An unset status has no meaning.
         call.ended = if failed {
             Ended::Failed
         } else {
@@ -55,7 +55,7 @@ fn read(into: &mut Transcript, span: &Value) {
     }
 }
 
-/// Returns the value of an attribute, in its wrapper taken off.
+/// Returns the value of an attribute, without its wrapper.
 fn attribute<'a>(span: &'a Value, key: &str) -> Option<&'a Value> {
     let found = items(span, "attributes").iter();
     let value = found
@@ -64,7 +64,7 @@ fn attribute<'a>(span: &'a Value, key: &str) -> Option<&'a Value> {
     value.get("stringValue").or(Some(value))
 }
 
-/// Takes the wrapper off a value of any kind.
+/// Unwraps a value of any kind.
 fn value_of(value: &Value) -> Value {
     let Some(fields) = value.as_object() else {
         return value.clone();

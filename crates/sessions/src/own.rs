@@ -1,4 +1,4 @@
-//! Logs of Interlock: events of the store, or lines that `interlock log --json` has printed.
+//! Logs of Interlock: events of the store, or the output of `interlock log --json`.
 
 use interlock_core::{
     event::{CallRecord, Event},
@@ -15,10 +15,10 @@ use crate::{
     transcript::Transcript,
 };
 
-/// Reads the calls of a log, each event with the time when it was recorded.
+/// Reads the calls of a log, with the time when each event was recorded.
 ///
 /// # Errors
-/// What reading the log fails with.
+/// Fails like reading the log.
 pub fn of_events<E>(
     source: &str,
     events: impl IntoIterator<Item = Result<(u64, Event), E>>,
@@ -60,7 +60,7 @@ fn end(into: &mut Transcript, id: &str, ok: bool, exit: Option<i64>, bytes: u64)
     call.bytes = bytes;
 }
 
-/// Reads a line that `interlock log --json` has printed.
+/// Reads a line of the output of `interlock log --json`.
 pub(crate) fn record(into: &mut Transcript, record: &Value) {
     let at_ms = time::of_value(record.get("at"));
     match word(record, "event") {
@@ -97,10 +97,10 @@ pub(crate) fn record(into: &mut Transcript, record: &Value) {
     }
 }
 
-/// Characters at the beginning of a result in which a refusal of Interlock names its code.
+/// Number of characters at the beginning of a result in which a refusal of Interlock names its code.
 const CODE_WITHIN: usize = 160;
 
-/// Tells whether what the model was answered is a refusal of Interlock: some clients say it as any failure.
+/// Returns whether a result is a refusal of Interlock, which some clients report like any failure.
 pub(crate) fn is_refusal(said: &str) -> bool {
     let head: String = said.chars().take(CODE_WITHIN).collect();
     head.split_whitespace()

@@ -1,4 +1,4 @@
-//! Changes of files as the patch that would make them.
+//! Changes of files as an equivalent patch.
 
 use std::fmt::Write as _;
 
@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use crate::json::word;
 
-/// Writes changes, by path, as one patch in the form of Codex.
+/// Writes changes, by path, as one patch in the format of Codex.
 pub(crate) fn of_changes(changes: &Value) -> String {
     let mut patch = String::from("*** Begin Patch\n");
     for (path, change) in changes.as_object().into_iter().flatten() {

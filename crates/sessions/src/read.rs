@@ -1,4 +1,4 @@
-//! From the bytes of one file to what it holds.
+//! Reads the bytes of one file.
 
 use serde_json::Value;
 
@@ -7,9 +7,9 @@ use crate::{
     transcript::Transcript,
 };
 
-/// Reads one recording; `None`: it is none in a form that is known.
+/// Reads one recording; returns `None` if it has no known format.
 ///
-/// Total: what cannot be read of it is counted. `source` names it, `told` is how it is written where that is known.
+/// This function is total: unreadable parts are counted. `source` names it, `told` is its format, if known.
 #[must_use]
 pub fn read(source: &str, bytes: &[u8], told: Option<Format>) -> Option<Transcript> {
     if let Ok(whole) = serde_json::from_slice::<Value>(bytes) {
@@ -49,7 +49,7 @@ pub fn read(source: &str, bytes: &[u8], told: Option<Format>) -> Option<Transcri
     Some(into)
 }
 
-/// Records that may come before one that tells how the file is written.
+/// Maximum number of records before one that shows the format of the file.
 const UNTOLD_MAX: usize = 100;
 
 fn record(into: &mut Transcript, record: &Value) {

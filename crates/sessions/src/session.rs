@@ -1,4 +1,4 @@
-//! A session, whoever has recorded it.
+//! A session, independent of its recorder.
 
 use std::collections::BTreeMap;
 
@@ -10,56 +10,56 @@ use crate::Format;
 /// One conversation of an agent with its tools, sub-agents included.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Session {
-    /// The id that the client has given it.
+    /// Id given by the client.
     pub id: String,
-    /// Where it was read from.
+    /// Source of the recording.
     pub source: String,
-    /// How it is written.
+    /// Format of the recording.
     pub format: Format,
-    /// The client whose tools are called, by the word for it; `None`: not known.
+    /// Identifier of the client whose tools are called; `None` if unknown.
     pub client: Option<String>,
-    /// The version of the program that has written it.
+    /// Version of the program that wrote it.
     pub version: Option<String>,
-    /// The directory it began in.
+    /// Directory in which it began.
     pub directory: Option<String>,
-    /// Every call, in the order in which they began.
+    /// Calls in the order of their beginnings.
     pub calls: Vec<Call>,
     /// What was not read.
     pub losses: Losses,
 }
 
 impl Session {
-    /// Returns when its last call began, in milliseconds since 1970; `None`: no call has a time.
+    /// Returns the start of its last call, in milliseconds since 1970; `None` if no call has a time.
     #[must_use]
     pub fn last_ms(&self) -> Option<u64> {
         self.calls.iter().filter_map(|call| call.at_ms).max()
     }
 }
 
-/// One call of a tool.
+/// A call of a tool.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Call {
-    /// The client's id of it.
+    /// The client's id of the call.
     pub id: String,
-    /// The tool, as the client's hooks would name it.
+    /// Name of the tool in the client's hooks.
     pub tool: String,
-    /// Its arguments; null where the recording keeps less than all of them.
+    /// Arguments; null if the recording does not contain all of them.
     pub input: Value,
-    /// The sub-agent that made it; `None`: the main agent.
+    /// Sub-agent that made it; `None` for the main agent.
     pub agent: Option<String>,
-    /// When it began, in milliseconds since 1970.
+    /// Start time, in milliseconds since 1970.
     pub at_ms: Option<u64>,
-    /// The working directory it was made in.
+    /// Working directory.
     pub directory: Option<String>,
     /// How it ended.
     pub ended: Ended,
-    /// The exit code of a shell line; `None`: not known, which is never taken for 0.
+    /// Exit code of a shell line; `None` if unknown, which never counts as 0.
     pub exit: Option<i64>,
     /// Bytes of the result.
     pub bytes: u64,
-    /// The text of files before the call, by path, where the recording has it.
+    /// Texts of files before the call, by path, if recorded.
     pub files: Vec<(String, String)>,
-    /// What a log of Interlock keeps of it.
+    /// Record of it in a log of Interlock.
     pub record: Option<Box<CallRecord>>,
 }
 
@@ -70,25 +70,25 @@ pub enum Ended {
     Well,
     /// It failed.
     Failed,
-    /// It was refused or its arguments were not accepted, so that it did nothing.
+    /// It was refused or its arguments were not accepted, so it did nothing.
     NotRun,
-    /// The recording does not say.
+    /// The outcome is not recorded.
     Unknown,
 }
 
-/// What was not read of a recording.
+/// What could not be read of a recording.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Losses {
-    /// Lines that are no JSON, such as the last one of a session that was cut off.
+    /// Lines that are not JSON, such as the last one of a session that was interrupted.
     pub broken: u64,
-    /// Records of kinds that are not known, by kind.
+    /// Records of unknown kinds, by kind.
     pub unknown: BTreeMap<String, u64>,
-    /// Calls that stand in another recording too, and are counted there.
+    /// Calls that are also in another recording, and are counted there.
     pub repeated: u64,
 }
 
 impl Losses {
-    /// Tells whether nothing was lost.
+    /// Returns whether nothing was lost.
     #[must_use]
     pub fn is_none(&self) -> bool {
         self.broken == 0 && self.unknown.is_empty()

@@ -1,11 +1,11 @@
-//! Times as recordings write them.
+//! Times in recordings.
 
 use serde_json::Value;
 
-/// Milliseconds of a day.
+/// Milliseconds per day.
 const DAY_MS: i64 = 86_400_000;
 
-/// Reads a time of RFC 3339 as milliseconds since 1970; `None`: it is none.
+/// Parses an RFC 3339 time as milliseconds since 1970; returns `None` if it is malformed.
 pub(crate) fn of_text(text: &str) -> Option<u64> {
     let (date, rest) = text.split_at_checked(10)?;
     let mut parts = date.split('-');
@@ -35,7 +35,7 @@ pub(crate) fn of_text(text: &str) -> Option<u64> {
     u64::try_from(at).ok()
 }
 
-/// Reads the end of a time: how many seconds it is ahead of UTC.
+/// Parses the end of a time: its offset from UTC in seconds.
 fn offset(zone: &str) -> Option<i64> {
     if matches!(zone, "Z" | "z" | "") {
         return Some(0);
@@ -60,7 +60,7 @@ const fn days(year: i64, month: i64, day: i64) -> i64 {
     era * 146_097 + of_era * 365 + of_era / 4 - of_era / 100 + of_year - 719_468
 }
 
-/// Reads a time that is a text or a number of milliseconds.
+/// Parses a time that is a text or a number of milliseconds.
 pub(crate) fn of_value(value: Option<&Value>) -> Option<u64> {
     match value? {
         Value::String(text) => of_text(text),

@@ -1,4 +1,4 @@
-//! What one file holds, before sub-agents are joined to their sessions.
+//! The contents of one file, before sub-agents are merged into their sessions.
 
 use std::collections::BTreeMap;
 
@@ -9,30 +9,30 @@ use crate::{
     session::{Call, Ended, Losses},
 };
 
-/// What one file holds: a session, or what one of its sub-agents did.
+/// The contents of one file: a session, or the calls of one of its sub-agents.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Transcript {
-    /// How it is written.
+    /// Format of the file.
     pub format: Format,
-    /// Where it was read from.
+    /// Source of the file.
     pub source: String,
-    /// The id of the session.
+    /// Id of the session.
     pub session: String,
-    /// The session that the sub-agent works for; `None`: it is no sub-agent's.
+    /// Session that the sub-agent works for; `None` if it is not a sub-agent's.
     pub parent: Option<String>,
-    /// The sub-agent whose calls these are; `None`: the main agent.
+    /// Sub-agent whose calls these are; `None` for the main agent.
     pub agent: Option<String>,
-    /// The client whose tools are called, by the word for it.
+    /// Identifier of the client whose tools are called.
     pub client: Option<String>,
-    /// The version of the program that has written it.
+    /// Version of the program that wrote it.
     pub version: Option<String>,
-    /// The directory it began in.
+    /// Directory in which it began.
     pub directory: Option<String>,
-    /// Its calls, in the order of the file.
+    /// Calls in the order of the file.
     pub calls: Vec<Call>,
     /// What was not read.
     pub losses: Losses,
-    /// The calls by their ids.
+    /// Calls by their ids.
     known: BTreeMap<String, usize>,
 }
 
@@ -53,7 +53,7 @@ impl Transcript {
         }
     }
 
-    /// Adds a call; one that is there already stays as it is, since clients write records again.
+    /// Adds a call; an existing one stays unchanged, since clients write records again.
     pub(crate) fn begin(&mut self, id: &str, tool: &str, input: Value) -> Option<&mut Call> {
         if id.is_empty() || tool.is_empty() {
             self.miss("call without an id or a tool");
@@ -87,12 +87,12 @@ impl Transcript {
 
     /// Counts a record that is not understood.
     pub(crate) fn miss(&mut self, kind: &str) {
-        // What a damaged file calls its records is of any length.
+        // In a damaged file, the kind of a record may have any length.
         let kind: String = kind.chars().take(60).collect();
         *self.losses.unknown.entry(kind).or_default() += 1;
     }
 
-    /// Takes a value where none is known yet.
+    /// Sets a value unless one is known.
     pub(crate) fn learn(place: &mut Option<String>, found: Option<String>) {
         if place.is_none() {
             *place = found.filter(|found| !found.is_empty());

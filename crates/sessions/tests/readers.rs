@@ -338,7 +338,7 @@ fn a_file_that_is_named_has_to_be_a_recording() {
     let files = recordings(room.path()).unwrap();
     assert_eq!(read_files(&files, &[], |_| {}).unwrap(), []);
     let error = read_files(&files, &files, |_| {}).unwrap_err().to_string();
-    assert!(error.contains("other.json` is no recording"), "{error}");
+    assert!(error.contains("other.json` is not a recording"), "{error}");
 }
 
 const FORMATS: [Format; 8] = [

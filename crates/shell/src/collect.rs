@@ -1,4 +1,4 @@
-//! Gathers the facts of a line while it is walked.
+//! Collects the facts of a line while it is walked.
 
 use std::collections::BTreeSet;
 
@@ -15,34 +15,34 @@ use crate::value::Arg;
 #[derive(Debug, Default)]
 pub(crate) struct Collector {
     pub(crate) facts: ShellFacts,
-    /// A command from this index on may never be reached (`exit`, `exec`).
+    /// Index of the first command that may never be reached (`exit`, `exec`).
     pub(crate) left_at: Option<usize>,
-    /// Whether something makes the exit code of the line say nothing.
+    /// Whether something makes the exit code of the line meaningless.
     pub(crate) exit_is_free: bool,
     /// Whether a code other than 0 may come from `exit` itself.
     pub(crate) exit_is_mixed: bool,
-    /// Bodies being walked that may run any number of times.
+    /// Number of enclosing bodies that may run any number of times.
     pub(crate) repeats: usize,
-    /// Whether the line does something to its shell by which no place in it can be probed.
+    /// Whether the line changes its shell in a way that prevents any place from being probed.
     pub(crate) unprobed: bool,
-    /// Whether what is walked now may be run by zsh.
+    /// Whether the present part may be run by zsh.
     pub(crate) is_zsh: bool,
     /// Why some name that was set makes the list of commands unknown.
     runs: Option<String>,
-    /// Names that programs of the line are given.
+    /// Names that the line's programs receive.
     exported: BTreeSet<String>,
-    /// Whether they are given every name the line sets (`set -a`).
+    /// Whether they receive every name that the line sets (`set -a`).
     pub(crate) exports_all: bool,
-    /// Names in `env.used`, to find them soon.
+    /// Names in `env.used`, for a fast lookup.
     used: BTreeSet<String>,
-    /// The text of the command that is being taken, innermost last.
+    /// Texts of the current commands, innermost last.
     shown: Vec<String>,
 }
 
-/// Names whose value is the text of the line.
+/// Variables whose value is the text of the line.
 const SHOWN_TEXT: [&str; 2] = ["BASH_COMMAND", "BASH_EXECUTION_STRING"];
 
-/// How much was collected, to go back to.
+/// Sizes of the collections, to return to.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Mark {
     commands: usize,
@@ -54,7 +54,7 @@ pub(crate) struct Mark {
 }
 
 impl Collector {
-    /// Begins with nothing, in a shell that may be zsh or not.
+    /// Creates an empty collector for a shell that may be zsh or not.
     pub(crate) fn new(is_zsh: bool) -> Self {
         Self {
             is_zsh,
@@ -83,7 +83,7 @@ impl Collector {
         self.facts.asks.truncate(mark.asks);
     }
 
-    /// Runs what follows up to [`Self::done`] in the name of a command.
+    /// Attributes what follows, up to [`Self::done`], to a command.
     pub(crate) fn begin(&mut self, shown: String) {
         self.shown.push(shown);
     }
@@ -100,7 +100,7 @@ impl Collector {
         }
     }
 
-    /// Returns the commands that were listed from `index` on.
+    /// Returns the commands listed from `index` on.
     pub(crate) fn since(&self, index: usize) -> &[SimpleCommand] {
         self.facts.commands.get(index..).unwrap_or_default()
     }
@@ -121,12 +121,12 @@ impl Collector {
         }
     }
 
-    /// Notes that programs of the line are given the name.
+    /// Records that the line's programs receive the name.
     pub(crate) fn export(&mut self, name: &str) {
         self.exported.insert(name.to_owned());
     }
 
-    /// Notes names set for one command that reach others, listed from `index` on.
+    /// Records names set for one command that reach others, listed from `index` on.
     pub(crate) fn hand_on(&mut self, names: &[String], index: usize) {
         let commands = self.since(index);
         let reach: Vec<String> = names
@@ -191,7 +191,7 @@ impl Collector {
         self.facts.reads.push(used);
     }
 
-    /// Notes a look at the environment of a process below `/proc`.
+    /// Records a read of a process's environment below `/proc`.
     fn note_environ(&mut self, arg: &Arg, directory: Option<&str>) {
         let path = match arg {
             Arg::Literal(text) => paths::absolute(text, directory),
@@ -224,7 +224,7 @@ impl Collector {
         }
     }
 
-    /// Notes that the file a word names is written.
+    /// Records that the file named by a word is written.
     pub(crate) fn write(
         &mut self,
         arg: &Arg,
@@ -296,7 +296,7 @@ impl Collector {
         }
     }
 
-    /// Makes a command opaque that reads, and starts what some configuration names.
+    /// Makes a reading command opaque that starts what some configuration names.
     pub(crate) fn contained(&mut self, index: usize, reason: &str) {
         if let Some(command) = self.facts.commands.get_mut(index)
             && command.opaque.is_none()
@@ -312,7 +312,7 @@ impl Collector {
         }
     }
 
-    /// Makes commands opaque that wait for an answer about file names and have no other reason.
+    /// Makes commands opaque that depend on file names and have no other reason.
     fn doubt_what_is_asked(&mut self) {
         for ask in self.facts.asks.clone() {
             if let ShellAsk::Options { command, .. } = &ask {
@@ -321,7 +321,7 @@ impl Collector {
         }
     }
 
-    /// Takes their places from commands that may be functions of the line.
+    /// Removes the probe places of commands that may be functions of the line.
     pub(crate) fn leave_functions_alone(&mut self, defined: &BTreeSet<String>) {
         for command in &mut self.facts.commands {
             let first = command.wrapped.first().or(command.words.first());
@@ -332,7 +332,7 @@ impl Collector {
         }
     }
 
-    /// Notes names that say which program a script of the line starts.
+    /// Records variables that determine which program a script of the line starts.
     fn note_steered_scripts(&mut self) {
         let commands = &self.facts.commands;
         let runs_one = |programs: &[&str]| {
@@ -353,9 +353,9 @@ impl Collector {
         }
     }
 
-    /// Finishes the facts: proofs that something in the line made worthless are dropped.
+    /// Finishes the facts, dropping proofs that something in the line made worthless.
     ///
-    /// `given` names the variables that the shell itself was given.
+    /// `given` contains the variables that the shell itself receives.
     pub(crate) fn finish(mut self, unreadable: Option<String>, given: &[String]) -> ShellFacts {
         let unreadable = unreadable.or(self.runs.take());
         self.doubt_what_is_asked();
@@ -421,7 +421,7 @@ fn use_of(path: PathText, by: String, recursive: bool) -> PathUse {
     }
 }
 
-/// Returns the pattern that a word is, alone or as the value of a loop's name.
+/// Returns the pattern that a word is, alone or as the value of a loop variable.
 fn pattern(arg: &Arg) -> Option<String> {
     let Arg::Dynamic(dynamic) = arg else {
         return None;

@@ -12,13 +12,13 @@ pub enum Dialect {
     Posix,
     /// zsh.
     Zsh,
-    /// Not known: must be readable as bash and as zsh.
+    /// Unknown: the line must be readable as bash and as zsh.
     Unknown,
     /// A shell whose language is not read at all (PowerShell, fish, nu).
     Foreign,
 }
 
-/// What is known about the place a line would run in.
+/// What is known about the environment of a line.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ShellContext {
     /// The shell that would run the line.
@@ -33,13 +33,13 @@ pub struct ShellContext {
     pub temporary: Option<String>,
     /// The name of the user; `None` when not known.
     pub user: Option<String>,
-    /// Programs that the person names as wrappers: they run the command in their words, and no more.
+    /// Programs that the person declares as wrappers: they only run the command in their arguments.
     pub transparent: Vec<String>,
-    /// Names of the variables that the shell is given; programs of the line are given them, too.
+    /// Names of the variables that the shell receives; the line's programs receive them, too.
     pub variables: Vec<String>,
 }
 
-/// Says why a command is opaque, where nothing but this question makes it so.
+/// Returns why a command is opaque if nothing but this question makes it so.
 #[must_use]
 pub fn doubt(ask: &ShellAsk) -> String {
     match ask {

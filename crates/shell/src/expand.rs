@@ -1,4 +1,4 @@
-//! What a word becomes, as far as the line itself tells.
+//! Expands words, as far as the line itself determines them.
 //!
 //! Pure: it changes no state and records no facts.
 
@@ -19,7 +19,7 @@ pub(crate) struct Expander<'a> {
     pub(crate) dialect: Dialect,
 }
 
-/// The words of one word, and whether braces made them.
+/// The words that result from one word, and whether braces created them.
 pub(crate) struct Expanded {
     pub(crate) args: Vec<Arg>,
     pub(crate) from_braces: bool,
@@ -134,7 +134,7 @@ impl Expander<'_> {
         done
     }
 
-    /// Returns the words of a lone `$@` or `"$@"` that are known.
+    /// Returns the known words of a lone `$@` or `"$@"`.
     fn positional_words(&self, param: &Param, quoted: bool) -> Option<Vec<Arg>> {
         let is_all = matches!(param.name.as_str(), "@" | "*") && !(quoted && param.name == "*");
         if !is_all || !is_plain(param) {
@@ -154,7 +154,7 @@ impl Expander<'_> {
         certain.then(|| words.to_vec())
     }
 
-    /// Divides an unquoted known value at its blanks; `None` when there is nothing to divide.
+    /// Splits an unquoted known value at its blanks; returns `None` if there is nothing to split.
     fn split(&self, piece: &Piece, field: &Field) -> Option<Vec<String>> {
         let Piece::Param {
             param,
@@ -276,7 +276,7 @@ impl Expander<'_> {
                 let known = crate::outputs::of(&body.list);
                 let dynamic = Dynamic {
                     is_number,
-                    // Only `seq` prints numbers below 0, where it is given some.
+                    // Only `seq` prints numbers below 0, if it is given some.
                     is_operand: known.is_operand || is_number && !has_negative(&body.source),
                     ..known
                 };
@@ -343,7 +343,7 @@ fn is_one_plain_word(text: &str) -> bool {
     !text.is_empty() && !text.contains([' ', '\t', '\n', '*', '?', '[', '\\'])
 }
 
-/// Returns whether a text has a number below 0 as a word.
+/// Returns whether a word of a text is a number below 0.
 fn has_negative(source: &str) -> bool {
     source
         .split_ascii_whitespace()
@@ -369,7 +369,7 @@ fn gives_number(list: &List) -> bool {
         ["seq", numbers @ ..] => {
             !numbers.is_empty() && numbers.iter().all(|word| crate::value::is_number(word))
         }
-        // One file prints one number; of a format the reader knows.
+        // One file gives one number; the format must be known.
         [
             "stat",
             "-c%s" | "-c%Y" | "-c%X" | "-c%Z" | "-c%a" | "-c%h" | "-c%i" | "-c%u" | "-c%g",
@@ -387,7 +387,7 @@ fn gives_number(list: &List) -> bool {
     }
 }
 
-/// Returns whether a word as written is one file name: quoted or plain, no pattern, no braces.
+/// Returns whether a word as written is one file name: quoted or plain, without pattern or braces.
 fn is_one_file(word: &str) -> bool {
     let inner = word
         .strip_prefix('"')

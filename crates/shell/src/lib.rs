@@ -1,13 +1,12 @@
-//! Reads the text of a shell line and says what it would run, read, write and reach.
+//! Parses a shell line and determines what it would run, read, write and connect to.
 //!
-//! Pure: no file system, no process, no clock. It judges nothing; what it does
-//! not know is unreadable (the line) or opaque (one command).
+//! Pure: no file system, no process, no clock. It judges nothing; a line that it cannot parse is unreadable, and a command that
+//! it does not know is opaque.
 //!
-//! A line passes four steps: `text` (which characters may stand there), `parse`
-//! (our own strict grammar, checked by `scan` and by `brush-parser` in `witness`,
-//! which may only veto), `walk` with `expand` (what is known of variables and
-//! directories at each point), and `run` (what each command does, by `tables`).
-//! `spots` is a reader by itself, of commands with holes in them.
+//! A line passes four steps: `text` (which characters are allowed), `parse` (a strict grammar, checked by `scan` and by
+//! `brush-parser` in `witness`, which may only veto), `walk` with `expand` (what is known of variables and directories at each
+//! point), and `run` (what each command does, according to `tables`). `spots` is a separate parser, for commands with holes in
+//! them.
 
 mod collect;
 mod context;
@@ -38,10 +37,10 @@ pub use context::{Dialect, ShellContext, doubt};
 pub use names::changes_programs;
 pub use spots::{Position, Spot, spots};
 
-/// Reads `line` and says what it would run, read, write and reach.
+/// Parses `line` and returns what it would run, read, write and connect to.
 ///
-/// Total: it never panics, whatever the text. Where `unreadable` is set, the other
-/// facts hold what was seen before the reading stopped, and may miss anything.
+/// This function is total: it never panics. If `unreadable` is set, the other facts contain what was seen before parsing stopped,
+/// and may be incomplete.
 #[must_use]
 pub fn read(line: &str, setting: &ShellContext) -> ShellFacts {
     if setting.dialect == Dialect::Foreign {
@@ -83,7 +82,7 @@ pub fn read(line: &str, setting: &ShellContext) -> ShellFacts {
     found
 }
 
-/// Tells again what the words of each command are for, where an answer has changed a command.
+/// Determines again what the words of each command are for, after an answer has changed a command.
 pub fn tell_words(facts: &mut ShellFacts) {
     uses::tell(facts);
 }
@@ -97,7 +96,7 @@ fn unreadable(reason: String) -> ShellFacts {
 
 /// Splits an `allowed_commands` entry into shell words; `None` when not literal.
 ///
-/// A last word `*` is dropped.
+/// A final `*` is dropped.
 #[must_use]
 pub fn split_entry(entry: &str) -> Option<Vec<String>> {
     let setting = ShellContext::default();

@@ -1,18 +1,18 @@
-//! Whether a line is nothing but a few builtins whose words say all that they do.
+//! Recognizes lines that consist of a few builtins with literal words.
 //!
-//! Such a line may run outside the sandbox, so what counts is how it is written,
-//! not what it was found to do: a mistake of the reader must not matter here.
+//! Such a line may run outside the sandbox, so its written form counts, not its computed facts: an error of the parser must not
+//! matter here.
 
 use crate::syntax::{AndOr, Command, List, Piece, Pipeline, Redirect, RedirectKind, Simple, Word};
 
 /// Builtins that start no program and write no file, whatever their words are.
 const BUILTINS: [&str; 6] = [":", "cd", "echo", "false", "pwd", "true"];
-/// How many of them a line may have.
+/// Maximum number of commands in such a line.
 const COMMANDS_MAX: usize = 8;
 
 /// Returns whether a line is a short list of literal builtins.
 ///
-/// No assignment, no expansion, no pattern, no pipe, no file that is opened but `/dev/null`.
+/// It must have no assignment, expansion, pattern or pipe, and open no file except `/dev/null`.
 pub(crate) fn is_short_list(list: &List) -> bool {
     let pipelines: Vec<&Pipeline> = list.items.iter().flat_map(pipelines).collect();
     pipelines.len() <= COMMANDS_MAX
@@ -40,7 +40,7 @@ fn is_builtin(pipeline: &Pipeline) -> bool {
         && simple.redirects.iter().all(opens_nothing)
 }
 
-/// Returns whether every shell takes a word for the text that it shows.
+/// Returns whether every shell treats a word as the literal text.
 fn is_literal(word: &Word) -> bool {
     word.pieces.iter().all(|piece| match piece {
         Piece::Text { quoted: true, .. } => true,

@@ -1,4 +1,4 @@
-//! Names of the environment that change what programs do.
+//! Environment variables that change what programs do.
 
 use crate::tables::names::{
     CHANGING, CHANGING_IN_ANY_CASE, CHANGING_PREFIXES, CHANGING_SUFFIXES, HARMLESS,
@@ -28,12 +28,12 @@ pub fn changes_programs(name: &str) -> bool {
             .any(|suffix| name.ends_with(suffix))
 }
 
-/// Returns whether programs do what they always do where `name` is not there.
+/// Returns whether programs behave normally if `name` is not set.
 pub(crate) fn may_be_unset(name: &str) -> bool {
     UNSET_PLAIN.contains(&name) || !changes_programs(name)
 }
 
-/// Returns whether a name that changes what programs do leaves a check the same by this value.
+/// Returns whether a check stays the same check with this value of a variable that changes programs.
 pub(crate) fn leaves_checks(name: &str, value: Option<&str>) -> bool {
     let Some((_, values)) = LEAVE_CHECKS.iter().find(|(names, _)| names.contains(&name)) else {
         return false;
@@ -71,7 +71,7 @@ pub(crate) fn value_changes_programs(name: &str, value: Option<&str>) -> bool {
     !pager_off && !scratch && changes_programs(name)
 }
 
-/// Returns whether `value` is a place below the temporary directories of the system.
+/// Returns whether `value` is below the temporary directories of the system.
 fn is_temporary(value: &str) -> bool {
     let below = ["/tmp/", "/var/tmp/"]
         .iter()

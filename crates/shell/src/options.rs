@@ -1,49 +1,49 @@
-//! Divides the words of a command into options and operands, by a table.
+//! Divides the words of a command into options and operands, according to a table.
 
 use crate::value::Arg;
 
-/// What an option or operand does beyond reading.
+/// Effect of an option or operand besides reading.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Effect {
     /// Its value is a file that is read.
     Read,
     /// Its value is a file that is written.
     Write,
-    /// Its value is a directory, or a beginning of names, that is written below.
+    /// Its value is a directory, or a prefix of names, below which something is written.
     WriteBelow,
-    /// The operands are written too (`sed -i`).
+    /// The operands are also written (`sed -i`).
     WriteOperands,
-    /// The operands are removed too (`rsync --remove-source-files`, `gzip` without `-k`).
+    /// The operands are also removed (`rsync --remove-source-files`, `gzip` without `-k`).
     RemoveOperands,
-    /// Everything below the operands is meant.
+    /// Everything below the operands is included.
     Recursive,
     /// It changes the machine.
     System,
-    /// It reaches the network and sends.
+    /// It sends data over the network.
     Send,
-    /// It shows the environment.
+    /// It prints the environment.
     Dump,
-    /// It runs or loads something; the text says what.
+    /// It runs or loads something, described by the text.
     Opaque(&'static str),
-    /// Its value is where the other operands go (`cp -t`).
+    /// Its value is the target of the other operands (`cp -t`).
     Target,
     /// It makes the program print instead of write (`tar t`, `gzip -c`).
     Prints,
-    /// Its value counts as the operand that the program expects first (`grep -e`).
+    /// Its value takes the place of the first operand (`grep -e`).
     First,
 }
 
-/// An option that does something.
+/// An option with an effect.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Act {
-    /// One letter each; with a value when the letter is in `valued` too.
+    /// Single letters; those also in `valued` take a value.
     pub(crate) short: &'static str,
     /// Long names as in [`Spec::long`].
     pub(crate) long: &'static [&'static str],
     pub(crate) effect: Effect,
 }
 
-/// What the operands of a program are.
+/// The kind of a program's operands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Operands {
     /// Files that are read.
@@ -58,9 +58,9 @@ pub(crate) enum Operands {
     FirstThenWrite,
     /// A file that is read, then one that is written.
     ReadThenWrite,
-    /// Files that are read and a last one that is written.
+    /// Files that are read, and a last one that is written.
     LastWritten,
-    /// The same, and the others go away.
+    /// The same, but the others are removed.
     LastWrittenOthersRemoved,
     /// Files that are removed.
     Remove,
@@ -72,7 +72,7 @@ pub(crate) enum Operands {
     SystemIfSet,
     /// Hosts.
     Hosts,
-    /// Files that are read; one that begins with `+` or `@` holds commands or options.
+    /// Files that are read; one that begins with `+` or `@` contains commands or options.
     ReadButPlus,
 }
 
@@ -83,25 +83,25 @@ pub(crate) struct Spec {
     pub(crate) short: &'static str,
     /// Letters of options that take a value, harmless or not.
     pub(crate) valued: &'static str,
-    /// Letters whose value, if any, stands in the same word.
+    /// Letters whose value, if any, is in the same word.
     pub(crate) attached: &'static str,
     /// Harmless long options: `name`, `name=` with a value, `name?` with an optional one.
     pub(crate) long: &'static [&'static str],
     /// Harmless options compared as whole words: `-name`, `-len=` with the next word, `-c#` with a number.
     pub(crate) exact: &'static [&'static str],
     pub(crate) acts: &'static [Act],
-    /// Tables whose options this one has too.
+    /// Tables whose options apply as well.
     pub(crate) shares: &'static [&'static Spec],
     pub(crate) operands: Operands,
     /// Whether options end at the first operand.
     pub(crate) stops: bool,
-    /// Whether no option changes what is touched but for going deeper.
+    /// Whether no option changes what is touched, except by recursion.
     pub(crate) is_tame: bool,
-    /// Whether `--no-NAME` switches any known option off.
+    /// Whether `--no-NAME` disables any known option.
     pub(crate) negates: bool,
 }
 
-/// A table with nothing in it, to build others from.
+/// An empty table, to build others from.
 pub(crate) const SPEC: Spec = Spec {
     short: "",
     valued: "",
@@ -130,12 +130,12 @@ enum Letter {
 }
 
 impl Spec {
-    /// Returns this table and those it shares.
+    /// Returns this table and those that it shares.
     fn tables(&self) -> impl Iterator<Item = &Spec> {
         std::iter::once(self).chain(self.shares.iter().copied())
     }
 
-    /// Returns how a letter takes its value; the first table that knows it decides.
+    /// Returns how a letter takes its value; the first table with the letter decides.
     fn letter(&self, letter: char) -> Letter {
         let of = |table: &Spec| {
             let acts = || table.acts.iter().any(|act| act.short.contains(letter));
@@ -154,7 +154,7 @@ impl Spec {
         self.tables().flat_map(|table| table.acts)
     }
 
-    /// Returns the lists of whole words, with what they do.
+    /// Returns the lists of whole words, with their effects.
     fn exact_lists(&self) -> impl Iterator<Item = (&'static [&'static str], Option<Effect>)> {
         let plain = self.tables().map(|table| (table.exact, None));
         self.acts()
@@ -162,7 +162,7 @@ impl Spec {
             .chain(plain)
     }
 
-    /// Returns the lists of long names, with what they do.
+    /// Returns the lists of long names, with their effects.
     fn long_lists(&self) -> impl Iterator<Item = (&'static [&'static str], Option<Effect>)> {
         let plain = self.tables().map(|table| (table.long, None));
         self.acts()
@@ -171,14 +171,14 @@ impl Spec {
     }
 }
 
-/// The words of a command, sorted.
+/// The words of a command, classified.
 #[derive(Debug, Default)]
 pub(crate) struct Sorted {
     pub(crate) operands: Vec<Arg>,
     pub(crate) effects: Vec<(Effect, Option<Arg>)>,
     /// Every option seen, as its letter or long name, with its value.
     pub(crate) seen: Vec<(String, Option<Arg>)>,
-    /// The first option that no table knows.
+    /// First option that is in no table.
     pub(crate) unknown: Option<String>,
     /// Words that may turn out to be options.
     pub(crate) uncertain: Vec<Arg>,
@@ -202,7 +202,7 @@ impl Sorted {
     }
 }
 
-/// Sorts `args`, the words after the name of the program.
+/// Classifies `args`, the words after the name of the program.
 pub(crate) fn sort(args: &[Arg], spec: &Spec) -> Sorted {
     let mut sorted = Sorted::default();
     let mut rest = args.iter();
@@ -332,7 +332,7 @@ impl Sorted {
         false
     }
 
-    /// Takes `--name=value` where the whole name is listed.
+    /// Handles `--name=value` if the whole name is listed.
     fn exact_named(&mut self, name: &str, value: &Arg, spec: &Spec) -> bool {
         for (names, effect) in spec.exact_lists() {
             let is_listed = names.iter().any(|known| {
@@ -385,7 +385,7 @@ impl Sorted {
             value
         };
         self.seen.push((plain.to_owned(), value.clone()));
-        // An abbreviation of several counts as each of them.
+        // An ambiguous abbreviation counts as each of its options.
         for (_, _, effect) in found {
             self.effects
                 .extend(effect.map(|effect| (effect, value.clone())));
@@ -393,7 +393,7 @@ impl Sorted {
     }
 }
 
-/// Returns whether `no-NAME` switches an option off that the table knows.
+/// Returns whether `no-NAME` disables an option of the table.
 fn is_negation(name: &str, spec: &Spec) -> bool {
     let Some(plain) = name.strip_prefix("no-") else {
         return false;

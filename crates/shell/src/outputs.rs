@@ -1,4 +1,4 @@
-//! What a substitution prints, as far as a table knows it.
+//! Known properties of what a substitution prints.
 
 use crate::syntax::{Command, List};
 use crate::tables::outputs::{DATE_STARTS, FORMS, Form, Output};
@@ -14,7 +14,7 @@ pub(crate) fn of(list: &List) -> Dynamic {
     }
 }
 
-/// Returns the words of the only command, when all of them are plain text.
+/// Returns the words of the only command, if all of them are plain text.
 fn words(list: &List) -> Option<Vec<&str>> {
     let [item] = list.items.as_slice() else {
         return None;
@@ -44,7 +44,7 @@ fn output(words: &[&str]) -> Option<Output> {
         let begins = DATE_STARTS.iter().any(|start| format.starts_with(start));
         return begins.then_some(Output::Names);
     }
-    // A form with more words of its own is found first.
+    // More specific forms come first.
     let mut found: Option<&Form> = None;
     for form in FORMS.iter().filter(|form| words.starts_with(form.words)) {
         if found.is_none_or(|found| found.words.len() < form.words.len()) {

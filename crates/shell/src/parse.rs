@@ -1,7 +1,7 @@
-//! Reads the text of a line into its syntax.
+//! Parses the text of a line.
 //!
-//! Strict on purpose: where bash would guess, backtrack or depend on an option,
-//! the line is refused. Recursion is bounded by [`NESTING_MAX`].
+//! The parser is strict: where bash would guess, backtrack or depend on an option, the line is refused. Recursion is limited by
+//! [`NESTING_MAX`].
 
 mod compound;
 mod document;
@@ -14,12 +14,12 @@ use crate::scan;
 use crate::syntax::{AndOr, Command, Document, Join, List, Pipeline, Simple};
 use crate::text::{COMMANDS_MAX, EXPANSIONS_MAX, NESTING_MAX, SUBSTITUTIONS_MAX, WORDS_MAX};
 
-/// Why a line is not readable, in words for the agent.
+/// Why a line is not readable, as a text for the agent.
 pub(crate) type Refusal = String;
-/// What parsing a part of a line gives.
+/// Result of parsing a part of a line.
 pub(crate) type Parsed<T> = Result<T, Refusal>;
 
-/// What parsers of one line share: how much was seen.
+/// Counters that the parsers of one line share.
 #[derive(Debug, Default, Clone, Copy)]
 pub(crate) struct Tally {
     pub(crate) commands: usize,
@@ -28,15 +28,15 @@ pub(crate) struct Tally {
     pub(crate) expansions: usize,
 }
 
-/// Reads `line` as a whole program.
+/// Parses `line` as a whole program.
 ///
-/// The text stands in another one, so places in it are not kept.
+/// The text is inside another one, so positions in it are not kept.
 pub(crate) fn parse(line: &str, dialect: Dialect, depth: usize, tally: &mut Tally) -> Parsed<List> {
     let parser = Parser::new(line, dialect, depth, *tally);
     finish(parser, tally).map(|(list, _)| list)
 }
 
-/// Reads `line` and marks what a second parser is shown in another form.
+/// Parses `line` and marks what the second parser sees in another form.
 pub(crate) fn parse_with_marks(
     line: &str,
     dialect: Dialect,
@@ -62,16 +62,16 @@ fn finish(mut parser: Parser<'_>, tally: &mut Tally) -> Parsed<(List, Marks)> {
     Ok((list, marks))
 }
 
-/// What a second parser is shown in another form.
+/// What the second parser sees in another form.
 #[derive(Debug, Default)]
 pub(crate) struct Marks {
     /// Bodies of here-documents, in order.
     pub(crate) bodies: Vec<Body>,
-    /// Where each `select` stands, in order.
+    /// Positions of `select`, in order.
     pub(crate) selects: Vec<usize>,
 }
 
-/// Where the body of a here-document stands in a text, and its end mark.
+/// Position of a here-document's body in a text, and its delimiter.
 #[derive(Debug)]
 pub(crate) struct Body {
     pub(crate) start: usize,
@@ -88,7 +88,7 @@ struct Pending {
     quoted: bool,
 }
 
-/// A cursor over one text and what has been gathered on the way.
+/// A cursor over one text, with what was collected on the way.
 #[derive(Debug)]
 pub(crate) struct Parser<'a> {
     src: &'a str,
@@ -103,7 +103,7 @@ pub(crate) struct Parser<'a> {
     substitutions: usize,
     bodies: Vec<Body>,
     selects: Vec<usize>,
-    /// Whether `pos` counts in the text that was given to be read.
+    /// Whether `pos` counts in the original text.
     keeps_places: bool,
 }
 
@@ -246,7 +246,7 @@ impl<'a> Parser<'a> {
         Ok(())
     }
 
-    /// Takes one line feed and the here-documents that follow it.
+    /// Reads one line feed and the here-documents that follow it.
     fn line_feed(&mut self) -> Parsed<bool> {
         if self.peek() != Some(b'\n') {
             return Ok(false);
@@ -336,7 +336,7 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// Reads a list that must not be empty and ends with `stop`.
+    /// Reads a non-empty list that ends with `stop`.
     fn body(&mut self, stop: &[&str]) -> Parsed<List> {
         let list = self.nested(|parser| parser.list(stop))?;
         if list.items.is_empty() {
@@ -407,7 +407,7 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// Returns whether `time` stands here as the shell's own word.
+    /// Returns whether `time` is a reserved word here.
     fn at_timed(&self) -> bool {
         if self.bare_word() != "time" || self.dialect == Dialect::Posix {
             return false;

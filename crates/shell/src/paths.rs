@@ -1,11 +1,11 @@
-//! Paths as text: absolute and normalised, without asking any disk.
+//! Paths as text: absolute and normalised, without access to any disk.
 
 use interlock_core::facts::PathText;
 
 use crate::value::Arg;
 use crate::words::words;
 
-/// Resolves the path a word names, seen from `directory`.
+/// Resolves the path that a word names, relative to `directory`.
 pub(crate) fn resolve(arg: &Arg, directory: Option<&str>) -> PathText {
     match arg {
         Arg::Literal(text) => match absolute(text, directory) {
@@ -15,7 +15,7 @@ pub(crate) fn resolve(arg: &Arg, directory: Option<&str>) -> PathText {
         Arg::Dynamic(dynamic) => match dynamic.start.rsplit_once('/') {
             Some(("", partial)) => PathText::Below(format!("/{partial}")),
             Some((parent, partial)) => below(absolute(parent, directory), partial),
-            // Only file names and numbers certainly hold no slash of their own.
+            // Only file names and numbers certainly contain no slash.
             None if dynamic.pattern.is_none() && !dynamic.is_number => PathText::Unknown,
             None => below(directory.map(str::to_owned), &dynamic.start),
         },
@@ -30,7 +30,7 @@ fn below(parent: Option<String>, partial: &str) -> PathText {
     }
 }
 
-/// Returns the beginning of every path inside a directory.
+/// Returns the prefix of every path inside a directory.
 pub(crate) fn inside(path: PathText) -> PathText {
     match path {
         PathText::Whole(path) => below(Some(path), ""),
@@ -64,7 +64,7 @@ fn normalise(path: &str) -> String {
     format!("/{}", parts.join("/"))
 }
 
-/// Returns whether writing to the path changes nothing (`/dev/null`, the terminal).
+/// Returns whether writing to the path has no effect (`/dev/null`, the terminal).
 pub(crate) fn is_sink(path: &str) -> bool {
     matches!(
         path,
@@ -84,11 +84,11 @@ pub(crate) fn is_system(path: &str) -> bool {
     })
 }
 
-/// Directories whose programs are known by their last part.
+/// Directories whose programs are identified by their last part.
 const PROGRAM_DIRECTORIES: &[&str] =
     words!("/bin /sbin /usr/bin /usr/sbin /usr/local/bin /opt/homebrew/bin");
 
-/// Returns the name of a program given by path, or `None` for a file of its own.
+/// Returns the name of a program given by path, or `None` for any other file.
 pub(crate) fn program_name(word: &str) -> Option<&str> {
     match word.rsplit_once('/') {
         None => Some(word),

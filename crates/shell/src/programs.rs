@@ -8,7 +8,7 @@ use crate::tables::programs::{ASKS, BUILTINS, LOADS_FOR_HELP, PROGRAMS, Row, WIT
 use crate::tables::wrappers::{WRAPPERS, Wrapper};
 use crate::value::Arg;
 
-/// More than there are names, so that the table need not grow.
+/// Capacity for all names, so that the table need not grow.
 const NAMES: usize = 800;
 
 static BY_NAME: LazyLock<HashMap<&'static str, &'static Row>> = LazyLock::new(|| {
@@ -31,16 +31,16 @@ pub(crate) fn find_wrapper(name: &str) -> Option<&'static Wrapper> {
         .find(|wrapper| wrapper.names.contains(&name))
 }
 
-/// Names that start a shell.
+/// Names of shells.
 pub(crate) const SHELLS: &[&str] = &["bash", "sh", "dash", "ash", "zsh", "ksh", "mksh", "rbash"];
 
-/// Wrappers that have code of their own.
+/// Wrappers with special handling.
 pub(crate) const OWN_WRAPPERS: &[&str] = &[
     "env", "sudo", "su", "runuser", "sg", "capsh", "strace", "ltrace", "time", "xargs", "parallel",
     "entr", "watch", "script", "flock", "tmux", "screen",
 ];
 
-/// Returns whether any table knows the name, so that a function may not take it.
+/// Returns whether any table has the name, so that a function may not have it.
 pub(crate) fn is_known(name: &str) -> bool {
     find(name).is_some()
         || find_wrapper(name).is_some()
@@ -49,7 +49,7 @@ pub(crate) fn is_known(name: &str) -> bool {
         || OWN_WRAPPERS.contains(&name)
 }
 
-/// Returns whether the words only ask a known program about itself.
+/// Returns whether the words only ask a known program for information about itself.
 pub(crate) fn asks_itself(name: &str, args: &[Arg]) -> bool {
     let [only] = args else { return false };
     match only.literal() {

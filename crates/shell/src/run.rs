@@ -1,4 +1,4 @@
-//! Carries out one simple command on paper: what it is, what it touches.
+//! Determines what one simple command is and what it touches.
 
 mod archive;
 mod awk;
@@ -34,7 +34,7 @@ use crate::value::Arg;
 use crate::walk::{CommandPosition, Input, Step, Walker};
 
 impl Walker<'_> {
-    /// Takes the words of one command; the first must be literal.
+    /// Handles the words of one command; the first must be literal.
     pub(crate) fn run(
         &mut self,
         args: Vec<Arg>,
@@ -109,7 +109,7 @@ impl Walker<'_> {
     }
 
     fn own_file(&mut self, word: &str, args: &[Arg], place: &CommandPosition) {
-        // An interpreter of the project's own (`.venv/bin/python`).
+        // An interpreter in the project (`.venv/bin/python`).
         let name = word.rsplit('/').next().unwrap_or(word);
         let class = match programs::find(name).map(|row| row.class) {
             Some(CommandClass::Interpreter) => CommandClass::Interpreter,
@@ -122,7 +122,7 @@ impl Walker<'_> {
             .read(&Arg::text(word), directory.as_deref(), word, false);
     }
 
-    /// Takes a program by its row.
+    /// Handles a program by its row.
     fn program(&mut self, name: &str, args: &[Arg], place: &CommandPosition) -> Step {
         if self.reading_form(name, args, place) {
             return Ok(());
@@ -179,20 +179,20 @@ impl Walker<'_> {
         Ok(())
     }
 
-    /// Makes a plain reader opaque that has an option its table does not know.
+    /// Makes a plain reader opaque if it has an option that its table does not list.
     fn known_options(&mut self, index: usize, name: &str, operands: &[Arg]) {
-        // It takes every word for a part of the expression.
+        // Every word is a part of the expression.
         if name == "expr" {
             return;
         }
         let spec = plain::options(name).unwrap_or(&SPEC);
         let mut sorted = options::sort(operands, spec);
-        // No known option does more than read, so one more word that may be one changes nothing.
+        // No known option does more than read, so another word that may be one changes nothing.
         sorted.uncertain.clear();
         self.check_sorted(index, &sorted);
     }
 
-    /// Takes a program whose first operand says whether it changes the machine.
+    /// Handles a program whose first operand determines whether it changes the machine.
     fn by_verb(&mut self, index: usize, operands: &[Arg], spec: &Spec, verbs: &[&str]) {
         let sorted = options::sort(operands, spec);
         self.check_sorted(index, &sorted);
@@ -236,7 +236,7 @@ impl Walker<'_> {
         }
     }
 
-    /// Notes names of the environment that interpreter text holds as words.
+    /// Records environment variables that occur as words in code for an interpreter.
     fn note_names_in_code(&mut self, operands: &[Arg]) {
         for arg in operands {
             for name in arg
@@ -258,7 +258,7 @@ impl Walker<'_> {
         }
     }
 
-    /// Notes the operands of a reader whose options are all harmless.
+    /// Records the operands of a reader whose options are all harmless.
     pub(crate) fn plain_reads(&mut self, name: &str, operands: &[Arg]) {
         let directory = self.directory();
         let recursive = matches!(name, "du") || operands.iter().any(Arg::is_recursive);
@@ -277,7 +277,7 @@ impl Walker<'_> {
         }
     }
 
-    /// Sorts the words by a table and notes what its options and operands do.
+    /// Classifies the words by a table and records the effects of options and operands.
     pub(crate) fn by_options(
         &mut self,
         index: usize,
@@ -287,7 +287,7 @@ impl Walker<'_> {
     ) -> Sorted {
         let mut sorted = options::sort(args, spec);
         if spec.is_tame {
-            // Such a word can at most be `-r`, and then go with the others.
+            // Such a word can at most be `-r`, and is then handled like the others.
             let others = sorted.operands.len() > 1;
             let goes_deeper = |arg: &Arg| matches!(arg, Arg::Dynamic(word) if word.pattern.is_none() && (others || !word.is_single));
             let may_go_deeper = spec.acts.iter().any(|act| act.effect == Effect::Recursive);
@@ -316,13 +316,13 @@ impl Walker<'_> {
         }
     }
 
-    /// Makes a command opaque for a word that may be an option, or asks about file names.
+    /// Makes a command opaque because of a word that may be an option, or asks about file names.
     pub(crate) fn uncertain(&mut self, index: usize, arg: &Arg) {
         let directory = self.directory();
         if let (Arg::Dynamic(dynamic), Some(directory)) = (arg, directory)
             && let Some(pattern) = dynamic.pattern.clone().filter(|_| dynamic.start.is_empty())
         {
-            // Opaque by this alone, so that an answer can settle it.
+            // Opaque only because of this, so that an answer can settle it.
             self.facts.ask(ShellAsk::Options {
                 pattern,
                 directory,
@@ -336,7 +336,7 @@ impl Walker<'_> {
         );
         let class = self.facts.facts.commands.get(index).map(|one| one.class);
         match class {
-            // The worst that an option makes of a reader writes or runs, which the kernel may keep.
+            // At worst, an option makes a reader write or run something, which the kernel may prevent.
             Some(CommandClass::Reader | CommandClass::VersionControl) => {
                 self.facts.contained(index, &reason);
             }
@@ -344,7 +344,7 @@ impl Walker<'_> {
         }
     }
 
-    /// Notes what options do, one by one.
+    /// Records the effects of options, one by one.
     pub(crate) fn apply(&mut self, index: usize, name: &str, sorted: &Sorted) {
         let directory = self.directory();
         for (effect, value) in &sorted.effects {
@@ -374,7 +374,7 @@ impl Walker<'_> {
         }
     }
 
-    /// Notes that anything below a directory is written.
+    /// Records that something below a directory is written.
     pub(crate) fn write_below(&mut self, place: &Arg, by: &str) {
         let directory = self.directory();
         let path = paths::inside(paths::resolve(place, directory.as_deref()));
@@ -410,7 +410,7 @@ impl Walker<'_> {
             }
             Operands::ReadThenWrite => {
                 let first = rest.next();
-                // A first word of several may hold the second one too.
+                // A first word that may be several may also contain the second one.
                 if matches!(&first, Some(Arg::Dynamic(dynamic)) if !dynamic.is_single) {
                     placed.writes.extend(first.clone());
                 }
@@ -433,7 +433,7 @@ impl Walker<'_> {
                     rest.collect()
                 };
                 if sources.is_empty() && name == "ln" {
-                    // `ln -s PATH` makes a link of the same name here.
+                    // `ln -s PATH` creates a link of the same name here.
                     let last = placed.writes.pop().map(|path| last_part(&path));
                     placed.writes.extend(last);
                 }
@@ -506,7 +506,7 @@ impl Walker<'_> {
     }
 }
 
-/// Operands by what is done with them.
+/// Operands by how they are used.
 #[derive(Debug, Default)]
 struct Placed {
     reads: Vec<Arg>,
@@ -530,7 +530,7 @@ fn last_part(path: &Arg) -> Arg {
     }
 }
 
-/// Writes a command as a refusal shows it, at most 80 characters.
+/// Writes a command for a refusal, at most 80 characters.
 fn show(args: &[Arg]) -> String {
     let words: Vec<&str> = args.iter().map(Arg::shown).collect();
     let text = words.join(" ");
@@ -540,7 +540,7 @@ fn show(args: &[Arg]) -> String {
     text.chars().take(77).chain("...".chars()).collect()
 }
 
-/// Returns whether builtins of the shell are meant behind a wrapper.
+/// Returns whether a wrapper's command may be a builtin of the shell.
 fn keeps_builtins(wrapper: &str) -> bool {
     programs::find_wrapper(wrapper).is_some_and(|wrapper| wrapper.keeps_builtins)
 }
@@ -554,7 +554,7 @@ fn loose(args: &[Arg]) -> Vec<usize> {
         .collect()
 }
 
-/// Counts the words behind a package manager's name that choose packages of the project.
+/// Counts the words after a package manager's name that select packages of the project.
 fn project_words(args: &[Arg]) -> usize {
     if !args.first().is_some_and(|name| name.is("pnpm")) {
         return 0;
@@ -576,7 +576,7 @@ fn project_words(args: &[Arg]) -> usize {
     at - 1
 }
 
-/// Returns whether a filter names packages, and no place outside.
+/// Returns whether a filter names packages, and no path outside.
 fn names_packages(value: &Arg) -> bool {
     value.literal().is_some_and(|text| {
         !text.is_empty() && !text.starts_with(['-', '/']) && !text.contains("..")

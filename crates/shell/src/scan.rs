@@ -1,16 +1,16 @@
-//! A second count of substitutions, made without the grammar.
+//! A second count of substitutions, independent of the grammar.
 //!
-//! It knows quotes, comments and here-documents and nothing else, so a mistake of
-//! the parser about where a substitution begins shows as another number.
+//! It knows only quotes, comments and here-documents, so that an error of the parser about where a substitution begins results in
+//! a different number.
 
-/// Where the scan stands, innermost last.
+/// What the scan is inside of, innermost last.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Nesting {
     /// Inside `$(`, `<(` or `(`: commands.
     Commands,
     /// Inside `${`; the flag tells whether double quotes surround it.
     Braces(bool),
-    /// Inside arithmetic brackets, with what ends them.
+    /// Inside arithmetic brackets, with the closing bracket.
     Numbers(u8),
     /// Inside double quotes.
     Quotes,
@@ -18,7 +18,7 @@ enum Nesting {
     Document,
 }
 
-/// How many square brackets may stand open; the second parser goes deeper with each.
+/// Maximum number of open square brackets; the second parser recurses with each.
 const BRACKETS_MAX: usize = 100;
 
 struct Scan<'a> {
@@ -32,7 +32,7 @@ struct Scan<'a> {
     documents: Vec<(Vec<u8>, bool, bool)>,
 }
 
-/// Counts `$(`, backtick pairs, `<(` and `>(` that run; `None` when lost.
+/// Counts `$(`, backtick pairs, `<(` and `>(` that run; returns `None` if it loses track.
 pub(crate) fn substitutions(text: &str) -> Option<usize> {
     count(text.as_bytes(), Nesting::Commands)
 }

@@ -1,10 +1,8 @@
-//! Where in a bash command each hole stands that a value is put into.
+//! The position of each hole in a bash command.
 //!
-//! A small reader of bash that follows quotes, substitutions, arithmetic and
-//! here-documents, and knows the commands that take their arguments for text
-//! of a program. It runs nothing and finds no fault with the command itself.
-//! [`read`](crate::read) refuses what it cannot read for certain; this reader
-//! follows any command whose quotes and brackets are closed.
+//! A small parser of bash that follows quotes, substitutions, arithmetic and here-documents, and knows the commands that treat
+//! their arguments as code. It runs nothing and reports no errors of the command itself. [`read`](crate::read) refuses what it
+//! cannot parse for certain; this parser follows any command whose quotes and brackets are closed.
 
 mod evaluators;
 mod expansions;
@@ -13,7 +11,7 @@ mod words;
 
 use std::collections::BTreeMap;
 
-/// Where a hole stands.
+/// Position of a hole.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Position {
     /// A word, or a part of one.
@@ -24,25 +22,25 @@ pub enum Position {
     Single,
     /// Within arithmetic or an index.
     Arithmetic,
-    /// Behind a `#`.
+    /// After a `#`.
     Comment,
     /// Within a here-document that is not expanded.
     Document,
 }
 
-/// What is known of one hole.
+/// What is known of a hole.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Spot {
-    /// Where it stands.
+    /// Position of the hole.
     pub position: Position,
-    /// Why no variable could stand there, as the end of a sentence: "behind a backslash".
+    /// Why no variable could be there, as the end of a sentence: "behind a backslash".
     pub fault: Option<&'static str>,
 }
 
-/// Substitutions within substitutions that are followed.
+/// Maximum nesting of substitutions.
 const DEPTH_MAX: usize = 50;
 
-/// Returns where each hole of a command stands, in order; `None`: the command cannot be followed.
+/// Returns the position of each hole of a command, in order; `None` if the command cannot be followed.
 ///
 /// `pieces` are the parts of the command: text, or `None` for a hole.
 pub fn spots<'t>(pieces: impl IntoIterator<Item = Option<&'t str>>) -> Option<Vec<Spot>> {
@@ -99,44 +97,44 @@ struct Document {
     mark: String,
     quoted: bool,
     strips_tabs: bool,
-    /// Where its command stands among the tokens.
+    /// Index of its command among the tokens.
     from: usize,
-    /// Why its body cannot hold variables.
+    /// Why its body cannot contain variables.
     fault: Option<&'static str>,
 }
 
 /// One word of a command.
 #[derive(Debug, Default, Clone)]
 struct Word {
-    /// Its text without quotes; a hole is [`HOLE`], anything expanded [`OTHER`].
+    /// Text without quotes; a hole is [`HOLE`], any expansion is [`OTHER`].
     text: String,
     holes: Vec<usize>,
     quoted: bool,
 }
 
-/// Stands for a hole in the text of a word.
+/// Represents a hole in the text of a word.
 const HOLE: char = '\u{fffc}';
-/// Stands for what the shell itself expands.
+/// Represents an expansion of the shell.
 const OTHER: char = '\u{fffd}';
 
-/// What is being read of a list of commands.
+/// The state of parsing a list of commands.
 #[derive(Default)]
 struct CommandRead {
     words: Vec<Word>,
     word: Option<Word>,
-    /// What the next word is for.
+    /// Role of the next word.
     role: Role,
     /// Holes of here-strings.
     strings: Vec<usize>,
-    /// Where the pipeline begins.
+    /// Start of the pipeline.
     pipeline: usize,
-    /// Where the command itself begins.
+    /// Start of the command itself.
     command: usize,
-    /// The pipelines around the compound commands that are open.
+    /// Pipelines around the open compound commands.
     compounds: Vec<usize>,
-    /// The `case` commands that are open.
+    /// Open `case` commands.
     cases: Vec<Case>,
-    /// Whether it stands between `[[` and `]]`.
+    /// Whether the position is between `[[` and `]]`.
     tests: bool,
 }
 
@@ -146,7 +144,7 @@ enum Role {
     Argument,
     Redirect,
     HereString,
-    /// The mark of a here-document; `true`: tabs are stripped.
+    /// The delimiter of a here-document; `true` to strip tabs.
     Mark(bool),
 }
 
@@ -154,7 +152,7 @@ enum Role {
 enum Case {
     /// After `case`.
     Word,
-    /// Where a pattern stands.
+    /// At a pattern.
     Pattern,
     /// In the commands of a branch.
     Commands,
@@ -194,7 +192,7 @@ impl Scan {
         (self.depth <= DEPTH_MAX).then_some(())
     }
 
-    /// Reads commands up to what ends them, which is passed.
+    /// Parses commands up to `end`, which is consumed.
     fn commands(&mut self, end: End) -> Option<()> {
         self.enter()?;
         let mut line = CommandRead {
@@ -344,7 +342,7 @@ impl Scan {
         }
     }
 
-    /// Reads a redirection's operator; the word behind it is its target.
+    /// Parses a redirection's operator; the following word is its target.
     fn redirect(&mut self, line: &mut CommandRead) {
         let is_number = |word: &Word| {
             !word.quoted && !word.text.is_empty() && word.text.chars().all(|c| c.is_ascii_digit())
@@ -402,7 +400,7 @@ impl Scan {
             return Some(());
         }
         if c == ')' {
-            // A bracket that closes nothing that was opened: an array's, a function's.
+            // A bracket that closes no open one: of an array or a function.
             self.end_word(line);
             self.at += 1;
             return Some(());
@@ -436,7 +434,7 @@ impl Scan {
         Some(())
     }
 
-    /// Reads the elements of an array.
+    /// Parses the elements of an array.
     fn array(&mut self, line: &mut CommandRead) -> Option<()> {
         let name = line.word.take().unwrap_or_default();
         let mut inner = CommandRead::default();
@@ -477,7 +475,7 @@ impl Scan {
         Some(())
     }
 
-    /// Ends the pattern of a `case` at the bracket behind it.
+    /// Ends the pattern of a `case` at the following bracket.
     fn end_pattern(&mut self, c: char, line: &mut CommandRead) {
         self.at += 1;
         if c == '(' {
@@ -518,7 +516,7 @@ impl CommandRead {
         }
     }
 
-    /// Tells whether a bracket here is the index of an assignment.
+    /// Returns whether a bracket here begins the index of an assignment.
     fn is_index(&self) -> bool {
         let assignments = self.words.iter().all(|word| word.text.contains('='));
         assignments

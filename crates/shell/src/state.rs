@@ -11,13 +11,13 @@ use crate::words::words;
 /// What is known of a variable that the line has set.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Value {
-    /// One value, perhaps known.
+    /// One value, possibly known.
     Scalar(Arg),
-    /// An array, whose values are not followed.
+    /// An array, whose values are not tracked.
     Array,
 }
 
-/// What a part of the line has changed.
+/// Changes made by a part of the line.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Touched {
     names: Rc<BTreeSet<String>>,
@@ -28,7 +28,7 @@ pub(crate) struct Touched {
 }
 
 impl Touched {
-    /// Adds what another part has changed.
+    /// Adds the changes made by another part.
     pub(crate) fn add(&mut self, other: &Self) {
         if self.names != other.names {
             Rc::make_mut(&mut self.names).extend(other.names.iter().cloned());
@@ -43,27 +43,27 @@ impl Touched {
 /// The shell at one point of the line.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct State {
-    /// Shared until it is changed: a state is copied for every branch and subshell.
+    /// Shared until changed: a state is copied for every branch and subshell.
     variables: Rc<BTreeMap<String, Value>>,
     /// Names that a function, a trap or a loop may change at any time.
     volatile: Rc<BTreeSet<String>>,
     everything_volatile: bool,
-    /// The working directory; `None` when not known.
+    /// Working directory; `None` if unknown.
     directory: Option<String>,
     directory_volatile: bool,
-    /// `$1` and on; `None` when not known.
+    /// `$1` and so on; `None` if unknown.
     pub(crate) positional: Option<Rc<[Arg]>>,
-    /// Whether `$1` and on were ever given by the line.
+    /// Whether the line ever set `$1` and so on.
     pub(crate) positional_given: bool,
     pub(crate) is_split_known: bool,
     pub(crate) pipefail: bool,
     /// Functions that certainly exist here.
     pub(crate) functions: Rc<BTreeSet<String>>,
-    /// Arrays that certainly take texts as subscripts (`declare -A`).
+    /// Arrays with text subscripts for certain (`declare -A`).
     associative: Rc<BTreeSet<String>>,
     /// Names that a loop or a function sets and that were not set before: it may never have run.
     perhaps_unset: Rc<BTreeSet<String>>,
-    /// Names that any part of the line removes or declares as something else.
+    /// Names that any part of the line removes or declares differently.
     redeclared: Rc<RefCell<BTreeSet<String>>>,
     /// Names that any part of the line has set to something other than a number.
     pub(crate) not_numbers: Rc<RefCell<BTreeSet<String>>>,
@@ -71,22 +71,22 @@ pub(crate) struct State {
     pub(crate) arrays: Rc<RefCell<BTreeSet<String>>>,
     /// Whether any part of the line has changed directory.
     pub(crate) moved: Rc<Cell<bool>>,
-    /// How much may still be expanded before the line is too large to follow.
+    /// Remaining expansion budget before the line is too large to follow.
     pub(crate) effort: Rc<Cell<usize>>,
-    /// What was changed since this was last cleared.
+    /// Changes since this was last cleared.
     pub(crate) touched: Touched,
 }
 
-/// The most bytes that all expansions of a line may make, words counted as 32 each.
+/// Maximum number of bytes that all expansions of a line may produce, with 32 more per word.
 const EFFORT_MAX: usize = 512 * 1024;
-/// What a word costs beside its bytes.
+/// Cost of a word besides its bytes.
 const WORD_COST: usize = 32;
-/// The longest value of a variable that is followed.
+/// Maximum length of a variable's value that is tracked.
 const VALUE_MAX: usize = 8 * 1024;
-/// The most positional words that are followed.
+/// Maximum number of positional words that are tracked.
 const POSITIONAL_MAX: usize = 1_000;
 
-/// Names whose value the shell keeps to itself, whatever the line assigns.
+/// Variables whose value the shell itself controls, whatever the line assigns.
 const KEPT_BY_SHELL: &[&str] = words!(
     "_ UID EUID PPID BASHOPTS SHELLOPTS BASH_VERSINFO RANDOM SRANDOM SECONDS LINENO BASHPID GROUPS
      FUNCNAME DIRSTACK EPOCHSECONDS EPOCHREALTIME BASH_COMMAND BASH_SUBSHELL HISTCMD BASH_REMATCH
@@ -152,7 +152,7 @@ impl State {
         self.moved.set(true);
     }
 
-    /// Takes what a word of `bytes` costs; `false` when the line is too large to follow.
+    /// Charges the cost of a word of `bytes`; returns `false` if the line is too large to follow.
     pub(crate) fn spend(&self, bytes: usize) -> bool {
         let left = self.effort.get().saturating_sub(bytes + WORD_COST);
         self.effort.set(left);
@@ -205,12 +205,12 @@ impl State {
         }
     }
 
-    /// Notes that `name` takes texts as subscripts, which `declare -A` makes sure of.
+    /// Records that `name` has text subscripts, which `declare -A` ensures.
     pub(crate) fn set_associative(&mut self, name: &str) {
         Rc::make_mut(&mut self.associative).insert(name.to_owned());
     }
 
-    /// Forgets that for good, when a name is removed or declared anew somewhere.
+    /// Permanently forgets that, if a name is removed or declared again somewhere.
     pub(crate) fn drop_associative(&self, name: &str) {
         self.redeclared.borrow_mut().insert(name.to_owned());
     }
@@ -233,7 +233,7 @@ impl State {
     /// Makes `name` unknown unless it was set before and only ever was a number.
     fn loosen(&mut self, name: &str) {
         if !self.variables.contains_key(name) && !self.perhaps_unset.contains(name) {
-            // It may hold what it held before the line.
+            // It may have its value from before the line.
             Rc::make_mut(&mut self.perhaps_unset).insert(name.to_owned());
         }
         let was_number =
@@ -247,7 +247,7 @@ impl State {
         Rc::make_mut(&mut self.variables).insert(name.to_owned(), Value::Scalar(value));
     }
 
-    /// Forgets what a loop touches that began at `head`, whose body may not have run.
+    /// Forgets what a loop that began at `head` changes, whose body may not have run.
     pub(crate) fn forget_loop(&mut self, head: &Self, touched: &Touched) {
         if self.perhaps_unset != head.perhaps_unset {
             Rc::make_mut(&mut self.perhaps_unset).extend(head.perhaps_unset.iter().cloned());
@@ -255,7 +255,7 @@ impl State {
         self.forget_touched(touched);
     }
 
-    /// Makes every variable unknown now; numbers and beginnings too.
+    /// Makes every variable unknown now, including known numbers and prefixes.
     pub(crate) fn forget_all(&mut self) {
         for (name, value) in Rc::make_mut(&mut self.variables) {
             self.not_numbers.borrow_mut().insert(name.clone());
@@ -266,7 +266,7 @@ impl State {
         self.touched.everything = true;
     }
 
-    /// Gives `$1` and on, or makes them unknown.
+    /// Sets `$1` and so on, or makes them unknown.
     pub(crate) fn give_positional(&mut self, words: Option<Vec<Arg>>) {
         self.positional = words
             .filter(|words| words.len() <= POSITIONAL_MAX)
@@ -275,13 +275,13 @@ impl State {
         self.touched.positional = true;
     }
 
-    /// Sets whether a pipe fails with any of its parts.
+    /// Sets whether a pipe fails if any of its parts does.
     pub(crate) fn set_pipefail(&mut self, on: bool) {
         self.pipefail = on;
         self.touched.pipefail = true;
     }
 
-    /// Forgets what one pass through a loop body changes.
+    /// Forgets what one iteration of a loop body changes.
     pub(crate) fn forget_touched(&mut self, touched: &Touched) {
         if touched.everything {
             self.forget_all();
@@ -302,7 +302,7 @@ impl State {
         }
     }
 
-    /// Makes what a function or trap changes unknown from here on, for good.
+    /// Makes what a function or trap changes permanently unknown from here on.
     pub(crate) fn distrust(&mut self, touched: &Touched) {
         self.everything_volatile |= touched.everything;
         Rc::make_mut(&mut self.volatile).extend(touched.names.iter().cloned());
@@ -326,7 +326,7 @@ impl State {
         state
     }
 
-    /// Returns the state in which the body of a function is read.
+    /// Returns the state in which the body of a function is analysed.
     pub(crate) fn for_function(&self, directory: Option<String>) -> Self {
         let mut state = self.clone();
         state.forget_all();
@@ -357,7 +357,7 @@ impl State {
                 {
                     Value::Scalar(number(&name))
                 }
-                // Where one way leaves it alone, it may hold what it held before the line.
+                // If one branch does not set it, it may have its value from before the line.
                 _ => Value::Scalar(Arg::unknown(&format!("${name}"))),
             };
             Rc::make_mut(&mut self.variables).insert(name, value);
@@ -389,7 +389,7 @@ impl State {
     }
 }
 
-/// Returns a value that is some number and not below 0.
+/// Returns a value that is an unknown number, not below 0.
 pub(crate) fn count(name: &str) -> Arg {
     Arg::Dynamic(Dynamic {
         source: format!("${name}"),
@@ -400,7 +400,7 @@ pub(crate) fn count(name: &str) -> Arg {
     })
 }
 
-/// Returns a value that is some number.
+/// Returns a value that is an unknown number.
 pub(crate) fn number(name: &str) -> Arg {
     Arg::Dynamic(Dynamic {
         source: format!("${name}"),

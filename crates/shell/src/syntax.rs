@@ -1,6 +1,6 @@
 //! The syntax of a shell line, as the parser builds it.
 //!
-//! Owned, and free of positions but for where commands begin; it knows no variables, no programs and no files.
+//! The types are owned and have no positions except where commands begin; they know no variables, programs or files.
 
 use std::cell::OnceCell;
 use std::rc::Rc;
@@ -19,7 +19,7 @@ pub(crate) struct AndOr {
     pub(crate) background: bool,
 }
 
-/// How a pipeline follows the one before it.
+/// How a pipeline is joined to the one before it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Join {
     And,
@@ -46,14 +46,14 @@ pub(crate) enum Command {
 pub(crate) struct Simple {
     pub(crate) assignments: Vec<Assignment>,
     pub(crate) words: Vec<Word>,
-    /// Assignments that are operands of `export`, `declare` and their kin.
+    /// Assignments that are operands of `export`, `declare` and the like.
     pub(crate) declared: Vec<Assignment>,
     pub(crate) redirects: Vec<Redirect>,
-    /// The bytes from its first word to its end; `None` in text that stands in another one.
+    /// Byte range from its first word to its end; `None` in text inside another one.
     pub(crate) span: Option<(usize, usize)>,
 }
 
-/// A command that holds other commands.
+/// A command that contains other commands.
 #[derive(Debug, Clone)]
 pub(crate) enum Compound {
     Group(List),
@@ -109,7 +109,7 @@ pub(crate) struct Assignment {
     pub(crate) source: String,
 }
 
-/// What an assignment gives to its name.
+/// The value of an assignment.
 #[derive(Debug, Clone)]
 pub(crate) enum AssignedValue {
     Scalar(Word),
@@ -119,7 +119,7 @@ pub(crate) enum AssignedValue {
 /// One value of `name=(…)`.
 #[derive(Debug, Clone)]
 pub(crate) struct Element {
-    /// The text between the brackets of `[k]=value`, without its quotes.
+    /// Text between the brackets of `[k]=value`, without its quotes.
     pub(crate) subscript: Option<String>,
     pub(crate) word: Word,
 }
@@ -128,13 +128,13 @@ pub(crate) struct Element {
 #[derive(Debug, Clone)]
 pub(crate) struct Redirect {
     pub(crate) kind: RedirectKind,
-    /// The variable of `{name}>`.
+    /// Variable of `{name}>`.
     pub(crate) variable: Option<String>,
-    /// The number before the operator.
+    /// Number before the operator.
     pub(crate) descriptor: Option<u32>,
 }
 
-/// What a redirection does.
+/// Kind of a redirection.
 #[derive(Debug, Clone)]
 pub(crate) enum RedirectKind {
     Read(Word),
@@ -152,7 +152,7 @@ pub(crate) enum RedirectKind {
     HereDocument(Document),
 }
 
-/// The body of a here-document, filled when its lines have been reached.
+/// Body of a here-document, filled when its lines have been reached.
 pub(crate) type Document = Rc<OnceCell<Vec<Piece>>>;
 
 /// One word before expansion.
@@ -208,14 +208,14 @@ pub(crate) struct Param {
     pub(crate) op: ParamOp,
 }
 
-/// What stands in the brackets of a parameter.
+/// Subscript of a parameter.
 #[derive(Debug, Clone)]
 pub(crate) enum Subscript {
     All,
     Index(Arith),
 }
 
-/// What a parameter expansion does with the value.
+/// Operation of a parameter expansion.
 #[derive(Debug, Clone)]
 pub(crate) enum ParamOp {
     None,
@@ -234,7 +234,7 @@ pub(crate) enum ParamOp {
 }
 
 impl List {
-    /// Returns the one command of a list that is nothing but words.
+    /// Returns the command of a list if it is a single one that consists only of words.
     pub(crate) fn single_simple(&self) -> Option<&Simple> {
         let [item] = self.items.as_slice() else {
             return None;
@@ -253,7 +253,7 @@ impl List {
 }
 
 impl Word {
-    /// Returns the text when the word is plain: unquoted or quoted text only.
+    /// Returns the text if the word is plain: unquoted or quoted text only.
     pub(crate) fn plain(&self) -> Option<String> {
         let mut all = String::new();
         for piece in &self.pieces {

@@ -1,4 +1,4 @@
-//! What is known of programs, names and options: rows to check one by one, no control flow.
+//! Tables of programs, names and options, to be checked row by row, without control flow.
 
 pub(crate) mod forms;
 pub(crate) mod git;

@@ -1,22 +1,22 @@
-//! What may stand in the text of a line at all, before any grammar.
+//! Checks the characters of a line before any grammar.
 
-/// The longest line that is read, in bytes.
+/// Maximum length of a line in bytes.
 pub(crate) const LENGTH_MAX: usize = 64 * 1024;
-/// The most simple commands of a line.
+/// Maximum number of simple commands in a line.
 pub(crate) const COMMANDS_MAX: usize = 1_000;
-/// The most words of a line.
+/// Maximum number of words in a line.
 pub(crate) const WORDS_MAX: usize = 4_000;
-/// The deepest nesting of brackets, braces, quotes and substitutions.
+/// Maximum nesting of brackets, braces, quotes and substitutions.
 pub(crate) const NESTING_MAX: usize = 100;
 
-/// The most substitutions of a line.
+/// Maximum number of substitutions in a line.
 pub(crate) const SUBSTITUTIONS_MAX: usize = 1_000;
-/// The most expansions of variables and numbers in a line.
+/// Maximum number of expansions of variables and numbers in a line.
 pub(crate) const EXPANSIONS_MAX: usize = 10_000;
-/// The longest reason that is given, in characters.
+/// Maximum length of a reason in characters.
 const REASON_MAX: usize = 240;
 
-/// Cuts a reason that quotes a long part of the line.
+/// Shortens a reason that quotes a long part of the line.
 pub(crate) fn short(reason: &str) -> String {
     match reason.char_indices().nth(REASON_MAX) {
         Some((at, _)) => format!("{}…", reason.get(..at).unwrap_or_default()),
@@ -24,7 +24,7 @@ pub(crate) fn short(reason: &str) -> String {
     }
 }
 
-/// Returns why `line` is not read, judging single characters only.
+/// Returns why `line` is not parsed, judging single characters only.
 pub(crate) fn refuse(line: &str) -> Option<String> {
     if line.len() > LENGTH_MAX {
         return Some("the line is longer than 64 KiB".to_owned());

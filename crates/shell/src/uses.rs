@@ -1,4 +1,4 @@
-//! What the words of each command are for: all that entries of workflows are matched against.
+//! The role of each word of a command, against which entries of workflows are matched.
 
 mod beside;
 mod code;
@@ -15,7 +15,7 @@ use crate::paths::program_name;
 
 pub(crate) use variables::{chooses_tests, steers as steers_programs};
 
-/// Tells of every command of a line what its words are for.
+/// Determines the roles of the words of every command.
 pub(crate) fn tell(facts: &mut ShellFacts) {
     for command in &mut facts.commands {
         command.uses = uses(&facts.env, command);
@@ -30,7 +30,7 @@ pub(crate) fn tell(facts: &mut ShellFacts) {
     }
 }
 
-/// Returns the name of a program that is written as a path into a directory of the system.
+/// Returns the name of a program that is written as a path into a system directory.
 fn system_program(word: Option<&Word>) -> Option<String> {
     let path = word?.literal()?;
     let name = path.contains('/').then(|| program_name(path)).flatten();
@@ -50,7 +50,7 @@ fn uses(env: &EnvUse, command: &SimpleCommand) -> Vec<WordUse> {
     uses
 }
 
-/// Reads a command as it stands without the options that choose its directory.
+/// Returns a command without the options that select its directory.
 fn relocated(env: &EnvUse, command: &SimpleCommand) -> Option<Relocated> {
     let moves = moves::read(&command.words)?;
     let kept = |at: &usize| command.words.get(*at).cloned();

@@ -1,6 +1,6 @@
-//! A word after expansion: known text, or a beginning and nothing more.
+//! A word after expansion: known text, or only a known beginning.
 
-/// One word as a program would get it, as far as it is known.
+/// A word as a program would receive it, as far as known.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Arg {
     Literal(String),
@@ -10,9 +10,9 @@ pub(crate) enum Arg {
 /// A word whose text is only known when the line runs.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(crate) struct Dynamic {
-    /// The text it certainly begins with.
+    /// Known beginning of the text.
     pub(crate) start: String,
-    /// The text of the line it comes from.
+    /// Text of the line from which it comes.
     pub(crate) source: String,
     /// Whether it is a number.
     pub(crate) is_number: bool,
@@ -22,9 +22,9 @@ pub(crate) struct Dynamic {
     pub(crate) is_operand: bool,
     /// Whether no word of it begins with `-`, however many there are.
     pub(crate) is_never_option: bool,
-    /// The pattern, when it is file names that match one.
+    /// The pattern, if it expands to matching file names.
     pub(crate) pattern: Option<String>,
-    /// The whole text with `1` in place of numbers, when only numbers are not known.
+    /// The whole text with `1` in place of numbers, if only numbers are unknown.
     pub(crate) shape: Option<String>,
 }
 
@@ -33,7 +33,7 @@ impl Arg {
         Self::Literal(text.to_owned())
     }
 
-    /// Returns a word of which nothing is known.
+    /// Creates a completely unknown word.
     pub(crate) fn unknown(source: &str) -> Self {
         Self::Dynamic(Dynamic {
             source: source.to_owned(),
@@ -52,7 +52,7 @@ impl Arg {
         self.literal() == Some(text)
     }
 
-    /// Returns the text, with `1` in place of numbers that are not known.
+    /// Returns the text, with `1` in place of unknown numbers.
     pub(crate) fn shape(&self) -> Option<&str> {
         match self {
             Self::Literal(text) => Some(text),
@@ -60,7 +60,7 @@ impl Arg {
         }
     }
 
-    /// Returns the text that the word certainly begins with.
+    /// Returns the known beginning of the word.
     pub(crate) fn start(&self) -> &str {
         match self {
             Self::Literal(text) => text,
@@ -68,7 +68,7 @@ impl Arg {
         }
     }
 
-    /// Returns the word as the line has it.
+    /// Returns the word as written in the line.
     pub(crate) fn shown(&self) -> &str {
         match self {
             Self::Literal(text) => text,
@@ -101,7 +101,7 @@ impl Arg {
         }
     }
 
-    /// Returns whether the word is an option for everything below a directory, as most programs write it.
+    /// Returns whether the word is an option for recursion, in its common forms.
     pub(crate) fn is_recursive(&self) -> bool {
         let Some(option) = self.literal().and_then(|text| text.strip_prefix('-')) else {
             return false;

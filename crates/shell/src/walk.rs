@@ -1,4 +1,4 @@
-//! Walks the syntax of a line and keeps what the shell would know at each point.
+//! Walks the syntax of a line and tracks what the shell would know at each point.
 
 mod arith;
 mod loops;
@@ -22,15 +22,15 @@ use crate::text::NESTING_MAX;
 use crate::value::Arg;
 use crate::{Dialect, ShellContext};
 
-/// The outcome of a step: nothing, or why the line is not readable.
+/// Result of a step: nothing, or why the line is not readable.
 pub(crate) type Step = Result<(), String>;
 
-/// How often text may be read again (`eval`, `bash -c`).
+/// Maximum nesting of text that is parsed again (`eval`, `bash -c`).
 const READ_AGAIN_MAX: usize = 8;
 
-/// What walking a command costs of the effort that a line may take.
+/// Cost of a command in the budget of a line.
 const COMMAND_COST: usize = 64;
-/// How many wrappers may stand around one command.
+/// Maximum number of wrappers around one command.
 pub(crate) const WRAPPERS_MAX: usize = 16;
 
 /// What the exit code of the line says about a command.
@@ -54,7 +54,7 @@ impl Proof {
         probe: None,
     };
 
-    /// Keeps what still holds where only `success` or only any `exit` code passes.
+    /// Reduces it to what holds if only `success` or only any `exit` code is passed on.
     pub(crate) fn limited_to(self, success: bool, exit: bool) -> Self {
         Self {
             success: self.success && success,
@@ -68,21 +68,21 @@ impl Proof {
     }
 }
 
-/// What reaches the standard input of a command.
+/// The standard input of a command.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) enum Input {
-    /// Whatever the line has.
+    /// The input of the line.
     #[default]
     Inherited,
     /// Another command of the line.
     Pipe,
     /// Text of the line itself.
     Text(String),
-    /// A file, or text that is not known.
+    /// A file, or unknown text.
     Other,
 }
 
-/// Where a command stands.
+/// The context of a command.
 #[derive(Debug, Clone)]
 pub(crate) struct CommandPosition {
     pub(crate) proof: Proof,
@@ -98,7 +98,7 @@ pub(crate) struct CommandPosition {
 /// Walks one line.
 pub(crate) struct Walker<'a> {
     pub(crate) setting: &'a ShellContext,
-    /// The shell that reads what is walked now: that of the session, or one that the line starts.
+    /// Shell that parses the present part: that of the session, or one that the line starts.
     pub(crate) dialect: Dialect,
     pub(crate) state: State,
     pub(crate) facts: Collector,
@@ -106,27 +106,27 @@ pub(crate) struct Walker<'a> {
     depth: usize,
     steps: usize,
     tally: Tally,
-    /// Whether a compound that surrounds this reads from a pipe.
+    /// Whether an enclosing compound reads from a pipe.
     piped: bool,
-    /// What the part of a pipe before this one prints.
+    /// What the previous part of the pipe prints.
     pub(crate) names_piped: Names,
-    /// Whether functions are read as if no part of the line changed directory.
+    /// Whether functions are analysed as if no part of the line changed directory.
     stays: bool,
     /// Names of functions of the line, wherever they were defined.
     pub(crate) defined: BTreeSet<String>,
-    /// Whether a function or trap was read.
+    /// Whether a function or trap was seen.
     deferred: bool,
     /// Whether this is certainly the body of a function.
     pub(crate) in_function: bool,
-    /// How many times this runs beside what follows it (`&`, `<( )`).
+    /// Number of enclosing parts that run concurrently with what follows (`&`, `<( )`).
     beside: usize,
-    /// Which pipeline of the line itself this is in; `None` in a body that runs later.
+    /// Index of the enclosing pipeline of the line itself; `None` in a body that runs later.
     pub(crate) step: Option<usize>,
-    /// Names that arithmetic evaluates and that the line had not set by then.
+    /// Names that arithmetic evaluates before the line has set them.
     pub(crate) evaluated: BTreeSet<String>,
-    /// Names that evaluate what they are given (`declare -i`).
+    /// Names whose values are evaluated (`declare -i`).
     pub(crate) integers: BTreeSet<String>,
-    /// Names that `declare` gave text which an array would read as its elements.
+    /// Names to which `declare` assigned text that an array would parse as its elements.
     pub(crate) declared_text: BTreeSet<String>,
 }
 
@@ -170,12 +170,12 @@ impl<'a> Walker<'a> {
         self.state.directory().map(str::to_owned)
     }
 
-    /// Reads text as a line of its own, in the shell as it is now.
+    /// Parses text as a separate line, in the present shell.
     pub(crate) fn read_again(&mut self, text: &str, proof: Proof) -> Step {
         self.read_again_as(text, self.dialect, proof)
     }
 
-    /// Reads text as a line of its own, in the words of another shell.
+    /// Parses text as a separate line, in another shell's dialect.
     pub(crate) fn read_again_as(&mut self, text: &str, dialect: Dialect, proof: Proof) -> Step {
         if self.again >= READ_AGAIN_MAX {
             return Err("text that is read as a command, more than 8 deep".to_owned());
@@ -197,7 +197,7 @@ impl<'a> Walker<'a> {
         result
     }
 
-    /// Walks a list in a shell of its own.
+    /// Walks a list in a subshell.
     pub(crate) fn subshell(&mut self, inner: impl FnOnce(&mut Self) -> Step) -> Step {
         let saved = self.state.clone();
         let result = inner(self);
@@ -205,7 +205,7 @@ impl<'a> Walker<'a> {
         result
     }
 
-    /// Walks what runs beside the line and may outlive it.
+    /// Walks what runs concurrently with the line and may outlive it.
     pub(crate) fn detached(&mut self, inner: impl FnOnce(&mut Self) -> Step) -> Step {
         let step = self.step.take();
         self.beside += 1;
@@ -241,9 +241,9 @@ impl<'a> Walker<'a> {
         let proof = proof.limited_to(!has_or, false);
         let before = has_or.then(|| self.state.clone());
         self.pipeline(&item.first, proof)?;
-        // What holds whichever parts have run, the first one at least.
+        // What holds whichever parts have run, at least the first one.
         let mut after = self.state.clone();
-        // What holds where the list so far has failed, whichever part it was.
+        // What holds if the list so far has failed, whichever part it was.
         let mut failed = before.map(|mut before| {
             before.join(&self.state);
             before
@@ -262,7 +262,7 @@ impl<'a> Walker<'a> {
                 failed.join(&self.state);
             }
             if let (Join::Or, Some(succeeded)) = (join, succeeded) {
-                // What follows `&&` may come straight from before the `||`.
+                // What follows `&&` may come directly from before the `||`.
                 let tried = std::mem::replace(&mut self.state, succeeded);
                 if !ends {
                     self.state.join(&tried);
@@ -308,7 +308,7 @@ impl<'a> Walker<'a> {
             Command::Simple(simple) => self.simple(simple, proof, from_pipe),
             Command::Function { name, body } => self.function(name, body),
             Command::Compound(compound, redirects) => {
-                // Redirections happen before what they surround.
+                // Redirections happen before the command that they belong to.
                 self.forget_in_redirects(redirects);
                 let before = (!redirects.is_empty()).then(|| self.state.clone());
                 self.compound(compound, redirects, proof, from_pipe)?;
@@ -322,7 +322,7 @@ impl<'a> Walker<'a> {
         }
     }
 
-    /// Walks a compound; what it surrounds reads what it is given to read.
+    /// Walks a compound; its contents inherit its input.
     fn compound(
         &mut self,
         compound: &Compound,
@@ -412,20 +412,20 @@ impl<'a> Walker<'a> {
         Ok(())
     }
 
-    /// Changes to what is known when the body of a function or trap runs.
+    /// Prepares the state for the body of a function or trap.
     pub(crate) fn enter_function(&mut self) {
         self.deferred = true;
         let directory = self.directory().filter(|_| self.stays);
         self.state = self.state.for_function(directory);
     }
 
-    /// Returns whether functions must be read again without knowing where they run.
+    /// Returns whether functions must be analysed again without knowing their directory.
     pub(crate) fn moved_under_functions(&self) -> bool {
         self.stays && self.deferred && self.state.moved.get()
     }
 }
 
-/// Returns whether zsh may run what is read in a dialect.
+/// Returns whether zsh may run what is parsed in a dialect.
 const fn is_zsh(dialect: Dialect) -> bool {
     matches!(dialect, Dialect::Zsh | Dialect::Unknown)
 }
@@ -453,7 +453,7 @@ fn leaves(pipeline: &Pipeline) -> bool {
 /// Why a line is not followed to its end.
 const TOO_LARGE: &str = "its loops, braces and variables make it too large to follow";
 
-/// Names to which bash gives the value of what is assigned, text run as arithmetic included.
+/// Names that bash sets to an evaluated value, running text as arithmetic.
 const EVALUATING: [&str; 8] = [
     "RANDOM",
     "SRANDOM",

@@ -1,9 +1,8 @@
 //! A second parser, which may only veto.
 //!
-//! `brush-parser` reads the same texts. Where it fails, or sees other commands or
-//! other numbers of words than our parser, the line is refused. It never adds,
-//! removes or allows a command. It is run only on text that our parser accepted,
-//! which bounds its recursion.
+//! `brush-parser` parses the same texts. If it fails, or sees other commands or other numbers of words than the own parser, the
+//! line is refused. It never adds, removes or allows a command. It is run only on text that the own parser accepted, which limits
+//! its recursion.
 
 use std::borrow::Cow;
 use std::panic::catch_unwind;
@@ -17,13 +16,13 @@ use crate::syntax::{
     Redirect, RedirectKind, Simple, Subscript, TestToken, Word,
 };
 
-/// How many bytes of text the second parser reads for one line.
+/// Maximum number of bytes that the second parser reads for one line.
 const BYTES_MAX: usize = 512 * 1024;
 
-/// A command as both parsers must see it: its name without blanks, its words.
+/// A command that both parsers must agree on: its name without blanks, and its number of words.
 type Seen = (String, usize);
 
-/// The longest body of a here-document that the second parser sees whole.
+/// Maximum length of a here-document's body that the second parser sees entirely.
 const BODY_MAX: usize = 2 * 1024;
 
 /// Returns why the second parser disagrees about `line`, read as `list`.
@@ -54,7 +53,7 @@ pub(crate) fn veto(line: &str, list: &List, marks: &Marks) -> Option<String> {
     None
 }
 
-/// Writes `for` for each `select`, which the second parser does not know.
+/// Replaces each `select`, which the second parser does not know, by `for`.
 fn with_for<'a>(line: &'a str, selects: &[usize]) -> Cow<'a, str> {
     if selects.is_empty() {
         return Cow::Borrowed(line);
@@ -70,10 +69,10 @@ fn with_for<'a>(line: &'a str, selects: &[usize]) -> Cow<'a, str> {
     Cow::Owned(shown)
 }
 
-/// Leaves lines out of long here-documents, which are data.
+/// Removes lines from long here-documents, which are data.
 ///
-/// Their first lines stay, and every line that holds the end mark, so that
-/// a second opinion on where they begin and end is still one.
+/// Their first lines stay, and every line that contains the delimiter, so that the second parser still checks where they begin
+/// and end.
 fn without_long_bodies<'a>(line: &'a str, bodies: &[Body]) -> Cow<'a, str> {
     if bodies.iter().all(|body| body.end - body.start <= BODY_MAX) {
         return Cow::Borrowed(line);
@@ -127,7 +126,7 @@ impl<'a> Ours<'_, 'a> {
 
     fn simple(&mut self, simple: &'a Simple) {
         if let Some(first) = simple.words.first() {
-            // The second parser takes the `{name}` of `{name}>` for a word.
+            // The second parser treats the `{name}` of `{name}>` as a word.
             let named = simple
                 .redirects
                 .iter()
@@ -135,7 +134,7 @@ impl<'a> Ours<'_, 'a> {
                 .count();
             let words = simple.words.len() + simple.declared.len() + named;
             match simple.words.get(1) {
-                // It takes every `time` for the shell's own.
+                // It treats every `time` as the reserved word.
                 Some(second) if first.is_bare("time") => {
                     self.seen.push((squeeze(&second.source), words - 2))
                 }
@@ -260,7 +259,7 @@ impl<'a> Ours<'_, 'a> {
     }
 }
 
-/// Removes what the second parser writes in another way.
+/// Removes what the second parser writes differently.
 fn squeeze(text: &str) -> String {
     text.chars()
         .filter(|c| !c.is_whitespace() && *c != '\\')
@@ -280,7 +279,7 @@ fn theirs(text: &str) -> Option<Vec<Seen>> {
 }
 
 fn parsed(text: &str, extended_globs: bool) -> Option<ast::Program> {
-    // It panics where a file descriptor is larger than its numbers.
+    // It panics if a file descriptor is larger than its integer type.
     catch_unwind(|| {
         let options = ParserOptions {
             enable_extended_globbing: extended_globs,

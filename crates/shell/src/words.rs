@@ -1,6 +1,6 @@
 //! Lists of words, written as packed text.
 
-/// Returns the words of a text that is known when this is compiled, as a list of them.
+/// Expands to the list of words of a text that is known at compile time.
 macro_rules! words {
     ($text:literal) => {{
         const COUNT: usize = $crate::words::count($text);
@@ -34,7 +34,7 @@ pub(crate) const fn split<const N: usize>(text: &'static str) -> [&'static str; 
     words
 }
 
-/// Splits the first word from a text, and trims what follows.
+/// Splits the first word from a text, and trims the rest.
 const fn first(text: &str) -> (&str, &str) {
     let mut bytes = text.as_bytes();
     let mut length = 0;

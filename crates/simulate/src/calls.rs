@@ -1,4 +1,4 @@
-//! From a line's tool call to the call the engine judges.
+//! Converts tool calls of input lines for the engine.
 
 use interlock_clients::{ClientId, plain_call, tool};
 use interlock_core::{
@@ -11,7 +11,7 @@ use interlock_tools::{Arguments, Tool as BuiltIn};
 
 use crate::{input::ToolLine, scenario::Scenario};
 
-/// Makes the call of a line, with its facts.
+/// Creates the call of a line, with its facts.
 #[must_use]
 pub fn call(setting: &Scenario, line: &ToolLine, id: String) -> ToolCall {
     let mut disk = GivenDisk::empty();
@@ -21,7 +21,7 @@ pub fn call(setting: &Scenario, line: &ToolLine, id: String) -> ToolCall {
     call_on(setting, line, id, &disk)
 }
 
-/// Makes the call of a line, asking `disk` what only files tell.
+/// Creates the call of a line, with `disk` as the source of what only files show.
 pub(crate) fn call_on(
     setting: &Scenario,
     line: &ToolLine,
@@ -53,7 +53,7 @@ pub(crate) fn call_on(
     call
 }
 
-/// Makes the call of a built-in tool of a stage, with its facts.
+/// Creates the call of a stage's built-in tool, with its facts.
 pub(crate) fn built_in(
     setting: &Scenario,
     line: &ToolLine,
@@ -69,7 +69,7 @@ pub(crate) fn built_in(
     tool.proposed(id.clone(), arguments, &here, &disk)
 }
 
-/// Finds a path that a call was seen to write.
+/// Locates a path that a call was observed to write.
 pub(crate) fn written(setting: &Scenario, path: &str) -> Result<WrittenPath, String> {
     let found = locate(path, &call_context(setting), &GivenDisk::empty())?;
     Ok(WrittenPath {
@@ -78,7 +78,7 @@ pub(crate) fn written(setting: &Scenario, path: &str) -> Result<WrittenPath, Str
     })
 }
 
-/// Refuses a client whose tool names are not known.
+/// Refuses a client whose tool names are unknown.
 pub(crate) fn known_client(client: &str) -> Result<(), String> {
     if ClientId::named(client).is_some() {
         return Ok(());
@@ -90,7 +90,7 @@ pub(crate) fn known_client(client: &str) -> Result<(), String> {
     ))
 }
 
-/// Simulate judges as if under `interlock exec`.
+/// Lines are judged as if under `interlock exec`.
 fn call_context(setting: &Scenario) -> CallContext {
     let home = setting.home.trim_end_matches('/');
     CallContext {

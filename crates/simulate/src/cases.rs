@@ -1,4 +1,4 @@
-//! Test files beside workflows: named cases of steps and what each must answer.
+//! Test files next to workflows: named cases with steps and their expected answers.
 
 mod matching;
 mod source;
@@ -16,72 +16,72 @@ use crate::{input::InputLine, output::OutputLine, scenario::Scenario, simulation
 
 pub use source::{WorkflowText, find_case_files};
 
-/// A test file, read.
+/// A parsed test file.
 #[derive(Debug, Clone, PartialEq)]
 pub struct CaseFile {
     /// The workflow under test.
     pub workflow: WorkflowText,
-    /// Its cases, in the order written.
+    /// Cases in the order of the file.
     pub cases: Vec<Case>,
 }
 
 /// One named case.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Case {
-    /// A sentence.
+    /// Name of the case, a sentence.
     pub name: String,
-    /// What the run begins with, where the workflow has a conversation.
+    /// Input of the run, if the workflow has a conversation.
     pub input: String,
-    /// The level at which lines are held; `None`: as the setting says.
+    /// Level at which lines are confined; `None` for that of the scenario.
     pub level: Option<Level>,
-    /// What is done and what it must answer.
+    /// Steps and their expected answers.
     pub steps: Vec<Step>,
 }
 
 /// One step of a case.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Step {
-    /// What is fed in.
+    /// Input line.
     pub line: InputLine,
-    /// What is shown of it in a failure.
+    /// Text shown in a failure.
     pub shown: String,
     /// The part of the output that must match.
     pub expect: Object,
 }
 
-/// A test file that cannot be read as one.
+/// Why a test file cannot be parsed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct BadCaseFile(pub String);
 
-/// What became of one case.
+/// Outcome of one case.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CaseOutcome {
-    /// Its name.
+    /// Name of the case.
     pub name: String,
-    /// The first step that answered otherwise, if one did.
+    /// The first step with an unexpected answer, if any.
     pub failure: Option<Failure>,
 }
 
-/// A step that answered otherwise than expected.
+/// A step with an unexpected answer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Failure {
-    /// Counted from 1.
+    /// Number of the step, from 1.
     pub step: usize,
     /// The step, as a line.
     pub line: String,
-    /// What differs, one line each.
+    /// Differences, one line each.
     pub differences: Vec<String>,
 }
 
-/// The keys a test file may have.
+/// Keys of a test file.
 const FILE_KEYS: [&str; 2] = ["workflow", "cases"];
 
 impl CaseFile {
-    /// Reads a test file.
+    /// Parses a test file.
     ///
     /// # Errors
-    /// [`BadCaseFile`] says what is wrong where.
+    /// [`BadCaseFile`] describes the error.
     pub fn parse(text: &str) -> Result<Self, BadCaseFile> {
         let root = object(read_yaml(text)?, "the file")?;
         if let Some(key) = root.keys().find(|key| !FILE_KEYS.contains(&key.as_str())) {
@@ -107,15 +107,15 @@ impl CaseFile {
     }
 }
 
-/// Makes a machine of a workflow: its name for messages, and its text.
+/// Loads a workflow from its name for messages and its text.
 ///
-/// An error is printed as it is.
+/// An error is printed unchanged.
 pub type Load<'a> = &'a dyn Fn(&str, &str) -> Result<Machine, String>;
 
 /// Plays every case of the test file at `path`.
 ///
 /// # Errors
-/// [`BadCaseFile`] when the file or its workflow cannot be read.
+/// [`BadCaseFile`] if the file or its workflow cannot be read.
 pub fn play_file(
     path: &Path,
     setting: &Scenario,
@@ -159,7 +159,7 @@ impl Case {
         }
     }
 
-    /// Plays the case, and returns all that is recorded of its run.
+    /// Plays the case, and returns all events of its run.
     #[must_use]
     pub fn recorded(&self, machine: &Machine, setting: &Scenario) -> Vec<Event> {
         let mut simulation = self.begin(machine, setting);
@@ -187,18 +187,18 @@ fn play_step(simulation: &mut Simulation, step: &Step) -> Vec<String> {
     differences(&step.expect, &simulation.take(line))
 }
 
-/// Lists what an answer has otherwise than `expect` wants it, one line each.
+/// Lists the differences of an answer from `expect`, one line each.
 #[must_use]
 pub fn differences(expect: &Object, answer: &OutputLine) -> Vec<String> {
     match serde_json::to_value(answer) {
         Ok(output) => matching::differences(expect, &output),
-        Err(error) => vec![format!("the answer is no JSON: {error}")],
+        Err(error) => vec![format!("the answer is not JSON: {error}")],
     }
 }
 
 fn read_yaml(text: &str) -> Result<Value, BadCaseFile> {
     let mut options = serde_saphyr::Options::default();
-    // YAML 1.2: `on`, `no` and `yes` are text.
+    // In YAML 1.2, `on`, `no` and `yes` are text.
     options.strict_booleans = true;
     serde_saphyr::from_str_with_options(text, options)
         .map_err(|error| BadCaseFile(error.to_string()))
@@ -247,7 +247,7 @@ fn read_case(number: usize, case: &Value) -> Result<Case, BadCaseFile> {
     })
 }
 
-/// Lists the words of the levels.
+/// Lists the names of the levels.
 fn levels() -> String {
     Level::ALL.map(Level::as_str).join(", ")
 }
@@ -282,7 +282,7 @@ fn bad<T>(message: impl Into<String>) -> Result<T, BadCaseFile> {
 }
 
 impl fmt::Display for CaseOutcome {
-    /// Writes one line, and below it what differs.
+    /// Writes one line, followed by the differences.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Some(failure) = &self.failure else {
             return writeln!(f, "ok      {}", self.name);

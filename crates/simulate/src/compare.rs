@@ -1,8 +1,8 @@
-//! Two runs beside each other: which events they have in common, and where they differ.
+//! Aligns two runs: common events and differences.
 //!
-//! Events are the same where they say the same: times, ids, digests, sizes and the paths of the two projects do not
-//! count. What they have in common is found by Myers' algorithm, whose work is bounded: of runs that have little in
-//! common, fewer events may be paired than could be, and none wrongly.
+//! Events are equal if they have the same meaning: times, ids, digests, sizes and the paths of the two projects are ignored.
+//! Common events are found by Myers' algorithm with bounded work: in runs with little in common, fewer events may be paired than
+//! possible, but none wrongly.
 
 mod fingerprint;
 mod myers;
@@ -13,19 +13,19 @@ use serde::Serialize;
 
 pub use fingerprint::fingerprint;
 
-/// Events that follow each other, in both runs alike or differently.
+/// A sequence of events that are equal in both runs, or different.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Stretch {
-    /// Those of the left run, by number.
+    /// Events of the left run, by number.
     pub left: Range<u64>,
-    /// Those of the right run.
+    /// Events of the right run.
     pub right: Range<u64>,
-    /// Whether they are the same.
+    /// Whether they are equal.
     pub same: bool,
 }
 
 impl Stretch {
-    /// Counts the rows that it takes where events stand beside each other.
+    /// Counts the rows that it takes side by side.
     #[must_use]
     pub fn rows(&self) -> u64 {
         let length = |range: &Range<u64>| range.end.saturating_sub(range.start);
@@ -43,10 +43,10 @@ impl Stretch {
     }
 }
 
-/// How the events of two runs stand beside each other.
+/// The alignment of two runs' events.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Alignment {
-    /// All stretches with their first row; those that are the same and those that differ take turns.
+    /// Stretches with their first rows, alternately equal and different.
     stretches: Vec<(u64, Stretch)>,
     rows: u64,
 }
@@ -70,13 +70,13 @@ impl Alignment {
         self.rows
     }
 
-    /// Returns where the runs differ: each stretch with its first row.
+    /// Returns the differences: each stretch with its first row.
     pub fn differences(&self) -> impl Iterator<Item = (u64, &Stretch)> {
         let all = self.stretches.iter().filter(|(_, stretch)| !stretch.same);
         all.map(|(row, stretch)| (*row, stretch))
     }
 
-    /// Returns the row of an event of the left run, or of the right one.
+    /// Returns the row of an event of the left or the right run.
     #[must_use]
     pub fn row_of(&self, seq: u64, left: bool) -> Option<u64> {
         self.stretches.iter().find_map(|(first, stretch)| {
@@ -86,7 +86,7 @@ impl Alignment {
         })
     }
 
-    /// Returns the rows from number `from` on: the events at the left and at the right, and whether they are the same.
+    /// Returns the rows from number `from` on: the events at the left and at the right, and whether they are equal.
     pub fn rows_from(&self, from: u64) -> impl Iterator<Item = Row> {
         let start = self
             .stretches
@@ -108,15 +108,15 @@ impl Alignment {
     }
 }
 
-/// Events that stand beside each other.
+/// Aligned events.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct Row {
-    /// The one at the left.
+    /// Event at the left.
     pub left: Option<u64>,
-    /// The one at the right.
+    /// Event at the right.
     pub right: Option<u64>,
-    /// Whether they are the same.
+    /// Whether they are equal.
     pub same: bool,
-    /// How many events each run has up to this row, with it.
+    /// Number of events of each run up to and including this row.
     pub reached: (u64, u64),
 }

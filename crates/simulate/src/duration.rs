@@ -8,12 +8,13 @@ const UNITS: [(&str, u64); 5] = [
     ("d", 86_400_000),
 ];
 
-/// Reads a duration in milliseconds.
+/// Parses a duration in milliseconds.
 ///
 /// # Errors
-/// Says what a duration looks like.
+/// Returns a description of the format.
 pub fn parse_ms(text: &str) -> Result<u64, String> {
-    let bad = || format!("`{text}` is no duration; write it like `500ms`, `30s`, `5m` or `1h30m`");
+    let bad =
+        || format!("`{text}` is not a duration; write it like `500ms`, `30s`, `5m` or `1h30m`");
     let mut rest = text.trim();
     let mut total = 0_u64;
     if rest.is_empty() {

@@ -1,4 +1,4 @@
-//! What one shell line would do in one state, and which rule decides.
+//! Explains what one shell line would do in one state, and which rule decides.
 
 mod render;
 
@@ -18,14 +18,14 @@ use serde_json::json;
 
 use crate::{calls, input::ToolLine, output::Verdict, scenario::Scenario, simulation::Simulation};
 
-/// What a shell line would do, and what it is told.
+/// The effects of a shell line, and its verdict.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Explanation {
     /// Whether it may run.
     pub verdict: Verdict,
-    /// Why not.
+    /// Code of the refusal.
     pub code: Option<Code>,
-    /// What the agent is told.
+    /// Message for the agent.
     pub message: String,
     /// The words of every command it would run.
     pub commands: Vec<Vec<String>>,
@@ -33,102 +33,102 @@ pub struct Explanation {
     pub writes: Vec<String>,
     /// The paths it would read.
     pub reads: Vec<String>,
-    /// Why the line cannot be read.
+    /// Why the line is unreadable.
     pub unreadable: Option<String>,
-    /// The state that was asked about.
+    /// State in which it is judged.
     pub state: String,
-    /// How far the state lets shell lines go.
+    /// What shell lines may do in the state.
     pub stance: Option<Stance>,
-    /// The rule of the shell that decided; `None`: no rule of the shell objects.
+    /// Shell rule that decided; `None` if none objects.
     pub rule: Option<DecidingRule>,
-    /// What would pass instead.
+    /// What would be allowed instead.
     pub instead: Option<String>,
-    /// More about each command, in the order of `commands`.
+    /// Details of each command, in the order of `commands`.
     pub details: Vec<Detail>,
-    /// The paths it would remove or move away, of those written.
+    /// Paths among those written that it would remove or move away.
     pub removes: Vec<String>,
-    /// What it takes from and puts into the environment.
+    /// Its use of environment variables.
     pub env: VariableUse,
-    /// How it reaches the network.
+    /// Its network access.
     pub network: Vec<Reach>,
-    /// What only the files could tell.
+    /// Questions that only the files could answer.
     pub asks: Vec<String>,
 }
 
 /// The rule that decided.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct DecidingRule {
-    /// Its number, as in the page on the shell.
+    /// Number of the rule, as in the book.
     pub number: u8,
-    /// What it looks at.
+    /// Subject of the rule.
     pub about: &'static str,
 }
 
-/// What is known of one command.
+/// Details of one command.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Detail {
-    /// What kind of program it is.
+    /// Class of its program.
     pub class: CommandClass,
-    /// The wrappers it stands in, outermost first.
+    /// Wrappers around it, outermost first.
     pub via: Vec<String>,
-    /// The directory it runs in, when known.
+    /// Directory in which it runs, if known.
     pub directory: Option<String>,
-    /// Why its effect is not known.
+    /// Why its effects are unknown.
     pub opaque: Option<String>,
-    /// Whether it may run only where the kernel keeps it from writing.
+    /// Whether it may run only if the kernel keeps it from writing.
     pub contained: bool,
-    /// The entry of `allowed_commands` that lists it.
+    /// Entry of `allowed_commands` that covers it.
     pub entry: Option<String>,
     /// Whether its input is a pipe of the line.
     pub from_pipe: bool,
-    /// Whether exit code 0 of the line says that this command ended with 0.
+    /// Whether exit code 0 of the line proves that this command exited with 0.
     pub proved: bool,
 }
 
-/// What a line takes from and puts into the environment.
+/// A line's use of environment variables.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct VariableUse {
-    /// Names it uses.
+    /// Variables that it uses.
     pub used: Vec<String>,
-    /// Names it sets.
+    /// Variables that it sets.
     pub set: Vec<String>,
-    /// Those it sets that change what programs do.
+    /// Variables among these that change what programs do.
     pub changes_programs: Vec<String>,
-    /// Whether it shows all of it.
+    /// Whether it prints the whole environment.
     pub dump: bool,
 }
 
-/// One way a line reaches the network.
+/// A network access of a line.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Reach {
-    /// What is done there.
+    /// Direction of the access.
     pub direction: NetworkDirection,
-    /// The host, when the line names it.
+    /// Host, if the line names it.
     pub host: Option<String>,
-    /// The command it belongs to.
+    /// Command that makes the access.
     pub by: String,
 }
 
-/// A state that the workflow does not have.
+/// The workflow has no such state.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("`{id}` has no state `{state}`{near}; it has {known}")]
 pub struct UnknownState {
-    /// The machine.
+    /// Id of the machine.
     pub id: String,
-    /// What was asked for.
+    /// Requested state.
     pub state: String,
-    /// The state that was probably meant, as part of the sentence; empty: none.
+    /// The state that was probably meant, as part of the sentence; empty if none.
     pub near: String,
-    /// What there is.
+    /// The existing states.
     pub known: String,
 }
 
-/// Explains what `line` would do in `state` of `machine`, asking `disk` what only files tell.
+/// Explains what `line` would do in `state` of `machine`, with `disk` as the source of what only files show.
 ///
 /// A state of another machine in the file is named `machine/state`.
 ///
 /// # Errors
-/// [`UnknownState`] when there is no such state.
+/// [`UnknownState`] if there is no such state.
 pub fn explain(
     machine: &Machine,
     state: &str,
@@ -152,13 +152,13 @@ pub fn explain(
         .map(|code| Refusal::new(code, answer.message.clone()));
     let verdict = answer.verdict.unwrap_or(Verdict::Deny);
     Ok(Explanation {
-        // Of a call that passes, too, the agent is told something.
+        // The agent also gets a message about an allowed call.
         message: answer.message,
         ..explained(&call, finding, (verdict, refusal), state.to_owned())
     })
 }
 
-/// Lays out what a call would do, and what it is told in `state`.
+/// Describes what a call would do, and its verdict in `state`.
 pub(crate) fn explained(
     call: &ToolCall,
     finding: Option<Finding>,
@@ -172,7 +172,7 @@ pub(crate) fn explained(
         Some(finding) => (Some(finding.stance), finding.objection, finding.entries),
         None => (None, None, Vec::new()),
     };
-    // The tool itself may be refused, or the run be over.
+    // The tool itself may be refused, or the run may be over.
     let objection = objection.filter(|found| Some(found.code) == code);
     Explanation {
         verdict,
@@ -264,7 +264,7 @@ fn word(word: &Word) -> String {
     }
 }
 
-/// Writes the paths of some writes, each once.
+/// Formats the paths of some writes, without duplicates.
 fn shown(facts: &CallFacts, wanted: impl Fn(&FileWrite) -> bool) -> Vec<String> {
     let mut paths: Vec<String> = Vec::new();
     for write in facts.writes.iter().filter(|write| wanted(write)) {
@@ -279,7 +279,7 @@ fn shown(facts: &CallFacts, wanted: impl Fn(&FileWrite) -> bool) -> Vec<String> 
     paths
 }
 
-/// Returns the machine with a run that begins in `state`, whatever happens there.
+/// Returns the machine with `state` as its initial state, whatever happens there.
 fn standing_in(machine: &Machine, state: &str) -> Option<Machine> {
     let mut standing = if machine.states.contains_key(state) {
         Machine {

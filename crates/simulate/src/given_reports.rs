@@ -1,4 +1,4 @@
-//! What `interlock exec` would see of a line beside its exit code, from the words of an outcome.
+//! What `interlock exec` would observe of a line besides its exit code, according to the input.
 
 use std::collections::BTreeMap;
 
@@ -14,14 +14,14 @@ use interlock_facts::{TestOutcome, TestReport};
 
 use crate::input::{GivenReport, GivenTests};
 
-/// The reports that were given so far; later ones may be compared with them.
+/// Reports that were given so far, with which later ones may be compared.
 #[derive(Debug, Clone, Default)]
 pub struct GivenReports(BTreeMap<Digest, TestReport>);
 
 impl GivenReports {
-    /// Looks at what is given for the call with `id`, or for the last one that is open.
+    /// Evaluates what is given for the call with `id`, or for the last open one.
     ///
-    /// A report that is not given was not written; frozen files that are not named are as they were.
+    /// A report that is not given was not written; frozen files that are not named are unchanged.
     pub fn checked(
         &mut self,
         (machine, run): (&Machine, &Run),
@@ -92,7 +92,7 @@ impl GivenReports {
     }
 }
 
-/// Returns the patterns that changed files match; `None`: no guard freezes any.
+/// Returns the patterns that changed files match; `None` if no guard freezes any.
 fn changes(machine: &Machine, changed: &[String]) -> Option<Vec<FrozenChange>> {
     let guards = machine.evidence_guards();
     let mut patterns: Vec<&String> = guards.flat_map(|guard| &guard.frozen).collect();

@@ -1,4 +1,4 @@
-//! The lines a simulation is fed with.
+//! Input lines of a simulation.
 
 mod checked;
 mod fields;
@@ -20,12 +20,12 @@ use fields::Fields;
 pub use checked::{GivenReport, GivenTests};
 pub use short::short_form;
 
-/// One line that a simulation is fed with.
+/// An input line of a simulation.
 #[derive(Debug, Clone, PartialEq)]
 pub enum InputLine {
     /// The agent proposes a tool call.
     Tool(ToolLine),
-    /// A model says something.
+    /// A model sends a message.
     Message(MessageLine),
     /// The outcome of a call: the one with its id, or the last allowed one.
     Result(ResultLine),
@@ -33,11 +33,11 @@ pub enum InputLine {
     LineStarted(String),
     /// `interlock exec` saw the line of a call end.
     LineEnded(LineEndLine),
-    /// The agent asks for a transition.
+    /// The agent requests a transition.
     Transition(TransitionLine),
-    /// A person says yes.
+    /// A person approves.
     Approve(AnswerLine),
-    /// A person says no.
+    /// A person rejects.
     Reject(AnswerLine),
     /// A sub-agent has stopped, by its id.
     Stopped(String),
@@ -53,7 +53,7 @@ pub enum InputLine {
     Cancel,
     /// Time passes, in milliseconds.
     Advance(u64),
-    /// Only a report is wanted.
+    /// Only a report is requested.
     State,
 }
 
@@ -62,17 +62,17 @@ pub enum InputLine {
 pub struct ToolLine {
     /// The client's own name of the tool.
     pub tool: String,
-    /// Its arguments, in the client's shape.
+    /// Arguments, in the client's format.
     pub input: Value,
-    /// The branch it is for.
+    /// Branch of the call.
     pub branch: Option<String>,
     /// The sub-agent that proposes it.
     pub agent: Option<String>,
     /// The client that proposes it.
     pub client: Option<String>,
-    /// The current text of files, by path.
+    /// Present texts of files, by path.
     pub files: Vec<(String, String)>,
-    /// Its id: such a call stays open until a line with the id ends it.
+    /// Id: such a call stays open until a line with the id ends it.
     pub id: Option<String>,
     /// Whether the client asks its user about it in a prompt of its own.
     pub asked: bool,
@@ -83,58 +83,58 @@ pub struct ToolLine {
 pub struct MessageLine {
     /// Its calls, in order.
     pub calls: Vec<ToolLine>,
-    /// The branch whose stage says it.
+    /// Branch whose stage sends it.
     pub branch: Option<String>,
 }
 
 /// The outcome of an allowed call.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ResultLine {
-    /// The id of the call; `None`: the last one that was allowed.
+    /// Id of the call; `None` for the last one that was allowed.
     pub id: Option<String>,
     /// Whether it succeeded.
     pub ok: bool,
     /// The exit code of a shell line.
     pub exit: Option<i64>,
-    /// Bytes of the result.
+    /// Size of the result in bytes.
     pub bytes: u64,
-    /// Paths it was seen to write, as given.
+    /// Paths that it was observed to write, as given.
     pub wrote: Vec<String>,
-    /// How commands of a shell line ended, each by itself.
+    /// Exit codes of single commands of a shell line.
     pub commands: Vec<CommandEnd>,
     /// The reports that it wrote.
     pub reports: Vec<GivenReport>,
-    /// Frozen files that were not as they were, relative to the project.
+    /// Frozen files that have changed, relative to the project.
     pub frozen: Vec<String>,
 }
 
-/// What was seen of a line that `interlock exec` ran, at its end.
+/// What was observed of a line that `interlock exec` ran, at its end.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LineEndLine {
-    /// The id of its call.
+    /// Id of its call.
     pub id: String,
-    /// Its exit code; `None`: a signal ended it.
+    /// Exit code; `None` if a signal ended it.
     pub exit: Option<i64>,
-    /// Paths it was seen to write, as given.
+    /// Paths that it was observed to write, as given.
     pub wrote: Vec<String>,
-    /// How its commands ended, each by itself.
+    /// Exit codes of its single commands.
     pub commands: Vec<CommandEnd>,
-    /// Whether the files were not compared, so that `wrote` says nothing.
+    /// Whether the files were not compared, so that `wrote` has no meaning.
     pub unseen: bool,
     /// The reports that it wrote.
     pub reports: Vec<GivenReport>,
-    /// Frozen files that were not as they were, relative to the project.
+    /// Frozen files that have changed, relative to the project.
     pub frozen: Vec<String>,
 }
 
-/// How one command of a shell line ended.
+/// Exit of one command of a shell line.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CommandEnd {
-    /// The words it begins with, as written.
+    /// Its first words, as written.
     pub text: String,
     /// Words of `text`.
     pub words: Vec<String>,
-    /// Its exit code; `None`: a signal ended it.
+    /// Exit code; `None` if a signal ended it.
     pub exit: Option<i64>,
 }
 
@@ -154,7 +154,7 @@ impl Default for ResultLine {
 }
 
 impl ResultLine {
-    /// Makes the command's part of it, with what was found in the project and in the line.
+    /// Creates the command for the engine, with what was found in the project and in the line.
     #[must_use]
     pub fn into_result(
         self,
@@ -179,32 +179,32 @@ impl ResultLine {
 pub struct TransitionLine {
     /// The event.
     pub event: String,
-    /// Merged into the context.
+    /// Data that is merged into the context.
     pub data: Object,
-    /// The branch it is for.
+    /// Branch of the request.
     pub branch: Option<String>,
-    /// The sub-agent that asks.
+    /// Sub-agent that requests it.
     pub agent: Option<String>,
 }
 
 /// A person's answer.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct AnswerLine {
-    /// Name of whoever did it.
+    /// Name of the person.
     pub by: String,
-    /// Corrects the agent's data.
+    /// Corrections of the agent's data.
     pub data: Object,
     /// Note for the agent.
     pub note: Option<String>,
-    /// What is answered.
+    /// Request that is answered.
     pub path: Option<String>,
     /// Message to the region before its state begins.
     pub message: Option<String>,
-    /// The output of the state before, as it should be.
+    /// Corrected output of the previous state.
     pub edit: Option<String>,
-    /// Which state's output is edited.
+    /// State whose output is edited.
     pub of: Option<String>,
-    /// Whether it comes with a passkey.
+    /// Whether it is signed with a passkey.
     pub passkey: bool,
 }
 
@@ -213,21 +213,21 @@ pub struct AnswerLine {
 pub struct ActivityLine {
     /// Path of the frame.
     pub path: Option<String>,
-    /// How it ended.
+    /// Outcome of the activity.
     pub outcome: ActivityOutcome,
 }
 
-/// A line that is none of the shapes; nothing after it is run.
+/// A malformed line; nothing after it is run.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("line {line}: {message}")]
 pub struct BadLine {
-    /// Counted from 1.
+    /// Number of the line, from 1.
     pub line: usize,
     /// What is wrong with it and what to write.
     pub message: String,
 }
 
-/// The key that makes a line what it is, and the keys it may have beside it.
+/// The key that determines the kind of a line, and the keys allowed with it.
 const SHAPES: [(&str, &[&str]); 16] = [
     (
         "tool",
@@ -251,10 +251,10 @@ const SHAPES: [(&str, &[&str]); 16] = [
 ];
 
 impl InputLine {
-    /// Reads a line of JSON text.
+    /// Parses a line of JSON text.
     ///
     /// # Errors
-    /// Says what is wrong with it, without its number.
+    /// Returns what is wrong with it, without its number.
     pub fn parse(text: &str) -> Result<Self, String> {
         let value: Value = serde_json::from_str(text).map_err(|error| {
             format!("this is not valid JSON ({error}); write one object a line")
@@ -262,10 +262,10 @@ impl InputLine {
         Self::from_value(value)
     }
 
-    /// Reads a line that is already a JSON value.
+    /// Converts a line that is already a JSON value.
     ///
     /// # Errors
-    /// Says what is wrong with it, without its number.
+    /// Returns what is wrong with it, without its number.
     pub fn from_value(value: Value) -> Result<Self, String> {
         let Value::Object(object) = value else {
             return Err("a line is one JSON object, such as {\"state\": {}}".to_owned());
@@ -294,7 +294,7 @@ impl InputLine {
     }
 }
 
-/// Finds which shape an object is of, and refuses keys of no shape.
+/// Determines the kind of an object, and refuses unknown keys.
 fn shape_of(object: &Object) -> Result<&'static str, String> {
     let mut found = SHAPES.iter().filter(|(key, _)| object.contains_key(*key));
     let shapes = || {
@@ -330,7 +330,7 @@ fn shape_of(object: &Object) -> Result<&'static str, String> {
     }
 }
 
-/// Reads a shape whose keys stand in an object below its own.
+/// Parses a kind whose keys are in a nested object.
 fn nested(shape: &'static str, outer: &mut Fields) -> Result<InputLine, String> {
     let mut fields = Fields::new(outer.object(shape)?, shape);
     let line = match shape {
@@ -367,7 +367,7 @@ fn nested(shape: &'static str, outer: &mut Fields) -> Result<InputLine, String> 
     Ok(line)
 }
 
-/// Reads the calls of a message: a list of objects with `tool` and `input`.
+/// Parses the calls of a message: a list of objects with `tool` and `input`.
 fn message(value: Option<Value>) -> Result<Vec<ToolLine>, String> {
     let Some(Value::Array(items)) = value else {
         return Err(
@@ -417,7 +417,7 @@ fn tool(fields: &mut Fields) -> Result<ToolLine, String> {
     })
 }
 
-/// Reads an outcome: what is left out is as hoped, and a failure without an exit code has none.
+/// Parses an outcome: missing values mean success, and a failure without an exit code has none.
 fn result(fields: &mut Fields) -> Result<ResultLine, String> {
     let ok = fields.optional_bool("ok")?;
     let exit = fields.optional_integer("exit")?;
@@ -435,7 +435,7 @@ fn result(fields: &mut Fields) -> Result<ResultLine, String> {
     })
 }
 
-/// Reads what was seen of a line at its end.
+/// Parses what was observed of a line at its end.
 fn line_end(fields: &mut Fields) -> Result<LineEndLine, String> {
     Ok(LineEndLine {
         id: fields.text("id")?,
@@ -453,7 +453,7 @@ fn command_ends(fields: &mut Fields) -> Result<Vec<CommandEnd>, String> {
     ends.map(command_end).collect()
 }
 
-/// Reads an exit code: 0 where nothing is said, `None`, which is a signal, where it is null.
+/// Parses an exit code: 0 by default, `None` (a signal) for null.
 fn exit_code(value: Option<Value>, of: &str) -> Result<Option<i64>, String> {
     match value {
         None => Ok(Some(0)),
@@ -465,7 +465,7 @@ fn exit_code(value: Option<Value>, of: &str) -> Result<Option<i64>, String> {
     }
 }
 
-/// Reads how one command ended.
+/// Parses the exit of one command.
 fn command_end(value: Value) -> Result<CommandEnd, String> {
     let Value::Object(object) = value else {
         return Err(
@@ -478,7 +478,7 @@ fn command_end(value: Value) -> Result<CommandEnd, String> {
     let exit = exit_code(fields.optional("exit"), "a command")?;
     fields.finish()?;
     let words = interlock_shell::split_entry(&text)
-        .ok_or_else(|| format!("`{text}` is no command: write plain words"))?;
+        .ok_or_else(|| format!("`{text}` is not a command: write plain words"))?;
     Ok(CommandEnd { text, words, exit })
 }
 

@@ -1,7 +1,7 @@
-//! A workflow without an agent: steps in, answers out, nothing carried out.
+//! Simulates a workflow without an agent: steps in, answers out, and nothing is executed.
 //!
-//! Feeds the engine with what the outside would have said. Starts no process,
-//! calls no model, touches no file of the project.
+//! The engine receives what the outside would have sent. This crate starts no process, calls no model, and accesses no file of
+//! the project.
 
 pub mod cases;
 pub mod compare;

@@ -1,11 +1,11 @@
-//! The line a simulation answers with.
+//! Output lines of a simulation.
 
 use interlock_core::refusal::Code;
 use interlock_view::Report;
 use serde::{Serialize, Serializer, ser::SerializeMap};
 use serde_json::Value;
 
-/// What a tool call is told.
+/// The verdict on a tool call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Verdict {
@@ -17,61 +17,61 @@ pub enum Verdict {
     Ask,
 }
 
-/// What a call of a model's message is told.
+/// The verdict on a call of a model's message.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct CallVerdict {
     /// The tool.
     pub tool: String,
     /// The verdict.
     pub verdict: Option<Verdict>,
-    /// Why not.
+    /// Code of the refusal.
     pub code: Option<Code>,
     /// One sentence for the model.
     pub message: String,
 }
 
-/// What the model of an agent under way is told.
+/// The prompt of a running agent's model.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct ModelPrompt {
-    /// The shown path of the agent's state.
+    /// Path of the agent's state, as shown to people.
     pub path: String,
     /// The system prompt.
     pub system: String,
     /// The task.
     pub task: String,
-    /// The conversation before it: each message behind who said it, `person: …` or `model: …`.
+    /// Preceding conversation: each message after its sender, `person: …` or `model: …`.
     pub history: Vec<String>,
 }
 
-/// What a run with a conversation has to say beside its report.
+/// Additional output of a run with a conversation.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Talk {
-    /// What each agent under way is told, in the order of the lines.
+    /// Prompts of the running agents, in the order of the regions.
     pub told: Vec<ModelPrompt>,
-    /// What is not as the workflow wants it, and what was done about it: the code, then a sentence.
+    /// Deviations from the workflow, and how they were handled: the code, then a sentence.
     pub notes: Vec<String>,
     /// The result, once there is one.
     pub result: Option<Value>,
 }
 
-/// The answer to one line; serialises with its keys in the order of the contract.
+/// The answer to one line, serialized with its keys in the documented order.
 #[derive(Debug, Clone, PartialEq)]
 pub struct OutputLine {
     /// Whether it was neither denied nor rejected.
     pub ok: bool,
     /// The verdict; only of tool lines.
     pub verdict: Option<Verdict>,
-    /// Why not.
+    /// Code of the refusal.
     pub code: Option<Code>,
     /// One sentence for the agent.
     pub message: String,
-    /// What became of each call of a model's message, in order; only of message lines.
+    /// Verdicts on the calls of a model's message, in order; only for message lines.
     pub calls: Option<Vec<CallVerdict>>,
-    /// Where the run stands after it.
+    /// State of the run after it.
     pub report: Report,
-    /// What belongs to the conversation; `None`: the workflow has none.
+    /// Data of the conversation; `None` if the workflow has none.
     pub talk: Option<Talk>,
-    /// The names of the events it added.
+    /// Names of the events that it added.
     pub log: Vec<&'static str>,
 }
 

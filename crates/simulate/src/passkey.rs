@@ -1,4 +1,4 @@
-//! A yes with a passkey, as a simulation has it: no key signs it, and only the engine takes it.
+//! Approvals with a passkey in a simulation: no key signs them, and only the engine accepts them.
 
 use interlock_core::{
     command::Answer,
@@ -8,7 +8,7 @@ use interlock_core::{
     run::Run,
 };
 
-/// Gives a yes what the request takes that it means.
+/// Adds what the request requires to an approval.
 #[must_use]
 pub fn with_what_it_takes(machine: &Machine, run: &Run, yes: Answer) -> Answer {
     if takes_passkey(machine, run, yes.path.as_deref()) {
@@ -18,7 +18,7 @@ pub fn with_what_it_takes(machine: &Machine, run: &Run, yes: Answer) -> Answer {
     }
 }
 
-/// Gives a yes the assertion of a passkey for the request that it means; where it means none, it stays as it is.
+/// Adds the assertion of a passkey for the request to an approval; without a request, it stays unchanged.
 pub(crate) fn with_passkey(machine: &Machine, run: &Run, answer: Answer) -> Answer {
     let waiting = pending(machine, run);
     let meant = waiting.iter().find(|one| {
@@ -41,7 +41,7 @@ pub(crate) fn with_passkey(machine: &Machine, run: &Run, answer: Answer) -> Answ
     }
 }
 
-/// Tells whether what a yes means takes a passkey.
+/// Returns whether the request of an approval requires a passkey.
 #[must_use]
 pub fn takes_passkey(machine: &Machine, run: &Run, path: Option<&str>) -> bool {
     let waiting = pending(machine, run);

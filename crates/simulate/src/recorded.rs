@@ -1,7 +1,7 @@
-//! A call of a log, read again: what it would do, and what it would be told in another state.
+//! Reconstructs a call of a log: what it would do, and its verdict in another state.
 //!
-//! The log keeps of a call its tool, a digest of its arguments and a line for people. As far as that line is the
-//! whole of what matters, the call is judged again by the same engine; where it is not, that is said.
+//! The log contains the tool of a call, a digest of its arguments and a summary. If the summary contains everything that matters,
+//! the call is judged again by the same engine; otherwise, this is reported.
 
 use interlock_clients::ClientId;
 use interlock_core::{
@@ -27,21 +27,21 @@ use crate::{
     input::ToolLine,
 };
 
-/// What a summary ends with that was cut.
+/// End of a summary that was cut.
 const CUT: &str = "...";
 
-/// A call of a log, made again.
+/// A reconstructed call of a log.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Reread {
     /// The call, with its facts.
     pub call: ToolCall,
-    /// Whether it is exactly the recorded one: the digests are the same.
+    /// Whether it is exactly the recorded one: the digests are equal.
     pub exact: bool,
-    /// What of it the log does not keep; empty: nothing that matters.
+    /// What the log does not contain of it; empty if nothing that matters.
     pub lacks: &'static str,
 }
 
-/// What a call would be told.
+/// The verdict on a call.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Told {
     /// Whether it may run.
@@ -50,10 +50,10 @@ pub struct Told {
     pub refusal: Option<Refusal>,
 }
 
-/// Makes a call of an agent outside again, as far as the log keeps it.
+/// Reconstructs a call of an outside agent, as far as the log contains it.
 ///
 /// # Errors
-/// What is missing, so that nothing can be said.
+/// Returns what is missing, so that nothing can be determined.
 pub fn read_again(setting: &Scenario, record: &CallRecord) -> Result<Reread, &'static str> {
     let summary = record.summary.as_str();
     if summary.ends_with(CUT) {
@@ -91,7 +91,7 @@ pub fn read_again(setting: &Scenario, record: &CallRecord) -> Result<Reread, &'s
     };
     let mut call = made(setting, record, input);
     let exact = call.digest == record.digest;
-    // What the summary writes as `\n` may be a line break, or these two letters.
+    // A `\n` in the summary may be a line break, or these two characters.
     if !exact && summary.contains('\\') {
         return Err("the line has letters that the log does not keep as they were");
     }
@@ -105,7 +105,7 @@ pub fn read_again(setting: &Scenario, record: &CallRecord) -> Result<Reread, &'s
     Ok(Reread { call, exact, lacks })
 }
 
-/// Makes a call of a model again, whose arguments are kept beside the log.
+/// Reconstructs a call of a model, whose arguments are stored next to the log.
 #[must_use]
 pub fn with_arguments(setting: &Scenario, record: &CallRecord, input: &Value) -> Reread {
     let line = ToolLine {
@@ -143,7 +143,7 @@ pub(crate) fn made(setting: &Scenario, record: &CallRecord, input: Value) -> Too
     calls::call_on(setting, &line, record.id.to_string(), &GivenDisk::empty())
 }
 
-/// Says what `call` would do in `run`, and which rule decides.
+/// Explains what `call` would do in `run`, and which rule decides.
 #[must_use]
 pub fn explain_call(
     machine: &Machine,
@@ -161,7 +161,7 @@ pub fn explain_call(
     )
 }
 
-/// Asks the engine about `call` as the line at `path` of `run` stands; `None`: it would count elsewhere.
+/// Asks the engine about `call` for the frame at `path` of `run`; returns `None` if it would count elsewhere.
 #[must_use]
 pub fn told(machine: &Machine, run: &Run, path: &FramePath, call: &ToolCall) -> Option<Told> {
     let command = Command {
@@ -184,7 +184,7 @@ pub fn told(machine: &Machine, run: &Run, path: &FramePath, call: &ToolCall) -> 
     Some(Told { verdict, refusal })
 }
 
-/// Returns `run` as if the line at `path` had just entered `state`; what it knows and has seen stays.
+/// Returns `run` as if the frame at `path` had just entered `state`; its context and evidence stay.
 #[must_use]
 pub fn standing_in(run: &Run, path: &FramePath, state: &StateName) -> Run {
     let Some(frame) = run.frame(path) else {

@@ -1,9 +1,9 @@
-//! Where a simulation plays.
+//! The environment of a simulation.
 
 use interlock_sandbox::Level;
 use interlock_shell::Dialect;
 
-/// Where a simulation plays, as far as paths go.
+/// The environment of a simulation, mainly paths.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Scenario {
     /// The project root, absolute and normalised.
@@ -12,21 +12,21 @@ pub struct Scenario {
     pub home: String,
     /// The directory for temporary files.
     pub temporary: String,
-    /// The client whose tools are meant where a line names none.
+    /// Client whose tools are used if a line names none.
     pub client: String,
     /// Entries of the person's `[shell] allow`.
     pub allowed_by_person: Vec<String>,
     /// Programs of the person's `[shell] transparent`.
     pub transparent: Vec<String>,
-    /// Names of the variables that shell lines are given.
+    /// Names of the variables that shell lines receive.
     pub variables: Vec<String>,
-    /// The level at which `interlock exec` would hold lines.
+    /// Level at which `interlock exec` would confine lines.
     ///
-    /// From `files` on, code that a line gives to an interpreter may run where nothing may be written.
+    /// From `files` on, code that a line passes to an interpreter may run in a no-write state.
     pub level: Level,
-    /// The shell that lines are read for where a client has no shell of its own.
+    /// Shell for clients without a shell of their own.
     pub shell: Dialect,
-    /// What a conversation begins with; read where the workflow has one.
+    /// Input of a conversation, if the workflow has one.
     pub input: String,
 }
 
@@ -41,7 +41,7 @@ impl Default for Scenario {
             transparent: Vec::new(),
             variables: Vec::new(),
             level: Level::Environment,
-            // What `interlock exec` runs.
+            // The shell of `interlock exec`.
             shell: Dialect::Bash,
             input: String::new(),
         }

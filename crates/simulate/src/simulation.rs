@@ -1,4 +1,4 @@
-//! Feeds the engine line by line and keeps what it says.
+//! Runs the engine line by line and collects its output.
 
 mod ended;
 mod named;
@@ -35,7 +35,7 @@ use crate::{
     scenario::Scenario,
 };
 
-/// A run without an agent. Ids and time are the same each time.
+/// A run without an agent. Ids and times are the same each time.
 #[derive(Debug, Clone)]
 pub struct Simulation {
     machine: Machine,
@@ -46,15 +46,15 @@ pub struct Simulation {
     calls: usize,
     /// Whether an allowed call has no outcome yet.
     open_call: bool,
-    /// The commands of the last shell line that was proposed.
+    /// Commands of the last proposed shell line.
     commands: Vec<SimpleCommand>,
     named: named::NamedCalls,
     stages: stages::Stages,
-    /// Reports of tests that later ones may be compared with.
+    /// Test reports with which later ones may be compared.
     reports: GivenReports,
-    /// What was noted since the last line.
+    /// Notes since the last line.
     notes: Vec<String>,
-    /// All that was recorded.
+    /// All events.
     events: Vec<Event>,
 }
 
@@ -65,7 +65,7 @@ impl Simulation {
         Self::begun_with(machine, setting, Object::new())
     }
 
-    /// Starts a run of `machine` at time 0 whose context is patched by `input`.
+    /// Starts a run of `machine` at time 0 with `input` merged into its context.
     #[must_use]
     pub fn begun_with(machine: Machine, setting: Scenario, input: Object) -> Self {
         let mut simulation = Self {
@@ -104,7 +104,7 @@ impl Simulation {
         simulation
     }
 
-    /// Returns all that was recorded of the run, from its start.
+    /// Returns all events of the run, from its start.
     #[must_use]
     pub fn events(&self) -> &[Event] {
         &self.events
@@ -113,7 +113,7 @@ impl Simulation {
     /// Answers one line of JSON text.
     ///
     /// # Errors
-    /// [`BadLine`] when it is none of the shapes; the run is as before.
+    /// [`BadLine`] if it is malformed; the run is unchanged.
     pub fn step(&mut self, line: &str) -> Result<OutputLine, BadLine> {
         self.lines += 1;
         let line = InputLine::parse(line).and_then(|line| self.check(line));
@@ -131,10 +131,10 @@ impl Simulation {
         self.lines += 1;
     }
 
-    /// Refuses a line that names what this program does not know.
+    /// Refuses a line that names something unknown.
     ///
     /// # Errors
-    /// Says what is not known and what is.
+    /// Returns what is unknown and what is known.
     pub fn check(&self, line: InputLine) -> Result<InputLine, String> {
         match &line {
             InputLine::Tool(tool) => {
@@ -189,7 +189,7 @@ impl Simulation {
         }
     }
 
-    /// Goes on with stages as far as that needs no line, and reports where the run stands then.
+    /// Continues stages as far as they need no line, then reports the state of the run.
     fn stages_after(&mut self, output: OutputLine) -> OutputLine {
         let OutputLine {
             mut log, mut calls, ..
@@ -215,23 +215,23 @@ impl Simulation {
         }
     }
 
-    /// Returns what the shell rules say of a call; `None`: it is no shell line.
+    /// Returns what the shell rules say of a call; `None`: it is not a shell line.
     pub(crate) fn shell_finding(&self, call: &ToolCall) -> Option<Finding> {
         shell_finding(&self.machine, &self.run, call)
     }
 
-    /// Answers one call, whose facts are known, and ends.
+    /// Answers one call with known facts, consuming the simulation.
     pub(crate) fn answer_to(mut self, call: ToolCall) -> OutputLine {
         self.judge(call)
     }
 
-    /// Returns the run as it stands.
+    /// Returns the run in its present state.
     #[must_use]
     pub const fn run(&self) -> &Run {
         &self.run
     }
 
-    /// Returns what an agent would be told now.
+    /// Returns the briefing that an agent would get now.
     #[must_use]
     pub fn briefing(&self) -> String {
         briefing(&self.machine, &self.run, None)
@@ -407,13 +407,13 @@ impl Simulation {
         self.answer(ask, "the outcome is recorded".to_owned(), false)
     }
 
-    /// Finds the paths that a call was seen to write; one that is no path cannot have been written.
+    /// Locates the paths that a call was observed to write; an invalid path cannot have been written.
     fn written(&self, paths: &[String]) -> Vec<WrittenPath> {
         let found = paths.iter().map(|path| calls::written(&self.setting, path));
         found.filter_map(Result::ok).collect()
     }
 
-    /// Takes an outcome that no line gave for success, now that something else is asked.
+    /// Assumes success for an open call without an outcome, before the next line.
     fn settle_open_call(&mut self) -> Vec<&'static str> {
         if self.stages.is_open() {
             return self.settle_open_stage();
@@ -494,9 +494,9 @@ impl Simulation {
     }
 }
 
-/// Who asks on the agent's lines.
+/// Default name of the agent.
 const AGENT: &str = "agent";
-/// Who asks on a person's lines that carry no name.
+/// Default name of a person.
 const PERSON: &str = "a person";
 
 fn answer(line: AnswerLine) -> Answer {

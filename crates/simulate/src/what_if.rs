@@ -1,10 +1,9 @@
-//! What if: the log of a run, judged again under another workflow.
+//! Judges the log of a run again under another workflow.
 //!
-//! Nothing runs and nothing is written. Each step of the log becomes the command it must have come from; the
-//! workflow that the run has pinned has to answer that command as the log says, and only then is the other
-//! workflow asked the same. Two runs are folded side by side: the recorded one, and the one that the other
-//! workflow would have had. From the first difference on the second one is hypothetical: the agent would have
-//! been told something else, and what it would have done then is not known.
+//! Nothing is run or written. Each step of the log becomes the command that it must have come from; the workflow that the run has
+//! pinned must answer that command as in the log, and only then does the other workflow get the same command. Two runs are folded
+//! side by side: the recorded one, and the one under the other workflow. From the first difference on, the second one is
+//! hypothetical: the agent would have been told something else, and what it would have done then is unknown.
 
 mod ahead;
 mod calls;
@@ -24,68 +23,68 @@ use serde::Serialize;
 
 use crate::Scenario;
 
-/// Differences, and steps that could not be judged, that are asked for.
+/// The requested range of differences and steps that could not be judged.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Window {
-    /// The first event of the log that is of interest; those before are only counted.
+    /// First event of interest; earlier ones are only counted.
     pub from: u64,
-    /// How many of each are listed at most; the others are only counted.
+    /// Maximum number of each in the result; the others are only counted.
     pub limit: usize,
 }
 
-/// A log as another workflow would have had it.
+/// The result of judging a log under another workflow.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct WhatIf {
-    /// How many steps come out differently.
+    /// Number of steps that differ.
     pub differing: u64,
-    /// The event of the first of them.
+    /// Event of the first of them.
     pub first: Option<u64>,
-    /// Those of the window, in the order of the log.
+    /// Differences in the window, in the order of the log.
     pub differences: Vec<Difference>,
-    /// How many steps of the log were judged by both workflows.
+    /// Number of steps that both workflows judged.
     pub judged: u64,
-    /// How many were not; they are taken as recorded.
+    /// Number of steps that were not judged; they are taken as recorded.
     pub unjudged: u64,
-    /// Those of the window.
+    /// Unjudged steps in the window.
     pub not_judged: Vec<NotJudged>,
-    /// The event of the log at which the run is over under the other workflow; nothing after it is judged.
+    /// Event of the log at which the run is over under the other workflow; nothing after it is judged.
     pub over: Option<u64>,
-    /// Where the run stands after the last event, as recorded.
+    /// State of the run after the last event, as recorded.
     pub then: Standing,
-    /// Where it would stand under the other workflow.
+    /// State of the run under the other workflow.
     pub now: Standing,
 }
 
-/// A step of the log that comes out differently.
+/// A step of the log that differs.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Difference {
-    /// The event of the log.
+    /// Event of the log.
     pub seq: u64,
-    /// What was asked.
+    /// Kind of the step.
     pub about: About,
-    /// What was asked, in words: a call with its arguments, or the name of an event.
+    /// Description: a call with its arguments, or the name of an event.
     pub what: String,
-    /// How it changes.
+    /// Kind of the difference.
     pub change: Change,
-    /// What the log says.
+    /// Result in the log.
     pub then: Outcome,
-    /// What the other workflow says.
+    /// Result under the other workflow.
     pub now: Outcome,
-    /// Whether it is taken for granted that a person says yes where only the other workflow asks.
+    /// Whether a person's approval is assumed because only the other workflow asks.
     pub yes_assumed: bool,
-    /// What the log does not keep of it, so that it was not judged; empty: nothing.
+    /// What the log does not contain of it, so that it was not judged; empty if nothing.
     pub lacks: &'static str,
 }
 
-/// What a step of a log is about.
+/// The kind of a step of a log.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum About {
-    /// The beginning of the run.
+    /// The start of the run.
     Start,
     /// A tool call.
     Call,
-    /// What came of a call.
+    /// The result of a call.
     Result,
     /// A transition.
     Transition,
@@ -95,54 +94,54 @@ pub enum About {
     Finish,
 }
 
-/// How a step changes.
+/// The kind of a difference.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Change {
-    /// It was possible, and is refused now.
+    /// It was possible, and is refused.
     Refused,
-    /// It was refused or a person was asked, and is possible now.
+    /// It was refused or a person was asked, and is possible.
     Possible,
     /// A person is asked now.
     Asks,
     /// It is refused for another reason.
     OtherReason,
-    /// It is possible as before, and something else follows.
+    /// It is still possible, and has other effects.
     OtherWay,
-    /// Nothing follows from it now.
+    /// It no longer has any effect.
     Nothing,
 }
 
-/// What a workflow says to a step.
+/// The result of a step under a workflow.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Outcome {
-    /// What happens, a sentence each; empty: nothing.
+    /// Effects, one sentence each; empty if none.
     pub says: Vec<String>,
-    /// Why it is refused, or a person is asked.
+    /// Code of the refusal, or of the request to a person.
     pub code: Option<Code>,
-    /// The reason in words.
+    /// Message of the refusal.
     pub message: Option<String>,
-    /// Where the run stood when it was asked.
+    /// States of the run before the step.
     pub state: Vec<String>,
 }
 
 /// A step that could not be judged again.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct NotJudged {
-    /// The event of the log.
+    /// Event of the log.
     pub seq: u64,
-    /// What was asked.
+    /// Description of the step.
     pub what: String,
-    /// Why it is not known what the answer would be.
+    /// Why the result is unknown.
     pub why: &'static str,
 }
 
-/// Where a run stands.
+/// The state of a run.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Standing {
-    /// The states.
+    /// Current states.
     pub state: Vec<String>,
-    /// The status, as `interlock status` says it.
+    /// Status, as in `interlock status`.
     pub status: String,
 }
 
@@ -158,27 +157,27 @@ impl Standing {
 /// Why a log cannot be judged again.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum CannotJudge {
-    /// Interlock carries its steps out.
+    /// It is a run of steps.
     #[error(
-        "`{0}` is a run of steps that Interlock carries out itself: it is not judged again, because what its programs and models would have put out otherwise is not in its log; compare it with another run instead"
+        "`{0}` is a run of steps that Interlock runs itself: it is not judged again, because other outputs of its programs and models are not in its log; compare it with another run instead"
     )]
     StepsRun(MachineId),
     /// The other workflow is one of steps.
     #[error(
-        "`{0}` is a workflow of steps that Interlock carries out itself: it judges no agent, so the log cannot be judged under it; name a workflow that holds an agent"
+        "`{0}` is a workflow of steps that Interlock runs itself: it judges no agent, so the log cannot be judged under it; name a workflow that guards an agent"
     )]
     StepsWorkflow(MachineId),
-    /// There is no event.
+    /// There are no events.
     #[error("the log has no event: there is nothing to judge")]
     Empty,
 }
 
-/// Judges `log` again under `other`; `pinned` is the workflow that the run follows.
+/// Judges `log` again under `other`; `pinned` is the workflow of the run.
 ///
-/// Pure: the same inputs give the same answer, and no file is looked at.
+/// Pure: the same inputs give the same answer, and no file is accessed.
 ///
 /// # Errors
-/// What `log` fails with, and [`CannotJudge`].
+/// The errors of reading `log`, and [`CannotJudge`].
 pub fn what_if<E: From<CannotJudge>>(
     log: impl Iterator<Item = Result<Event, E>>,
     pinned: &Machine,

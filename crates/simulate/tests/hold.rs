@@ -129,7 +129,7 @@ fn a_line_is_held_as_its_facts_and_its_state_say() {
         ("reads", "echo a > b", "0 listed, 0 probed"),
         ("writes", "echo a > b", "0 listed, 0 probed"),
         ("writes", "sed -i s/a/b/ x", "0 listed, 0 probed"),
-        // What is sent over the network, or changes the machine, is no reading.
+        // What is sent over the network, or changes the machine, is not a reading.
         (
             "reads",
             "curl https://example.com",
@@ -272,7 +272,8 @@ fn code_in_a_line_runs_only_where_the_kernel_holds_it_and_a_refusal_says_so() {
             told.code.map(|code| code.as_str()),
             Some("shell_unreadable")
         );
-        let held = "use a command that only reads; `python3` runs only where the kernel holds it";
+        let held =
+            "use a command that only reads; `python3` runs only where the kernel confines it";
         assert!(told.message.contains(held), "{}", told.message);
     }
 }

@@ -292,7 +292,7 @@ fn a_refusal_of_a_call_says_what_it_is_about_and_by_whom_it_is() {
         })
         .collect();
     let wanted = [
-        "stage: invalid_arguments: the arguments of `Read` cannot be judged: the path holds a NUL character",
+        "stage: invalid_arguments: the arguments of `Read` cannot be judged: the path contains a NUL character",
         "policy: protected: `/project/.git/config` (version control that runs code) is protected: a guarded agent may not touch it",
         "`Edit` is not allowed in `Plan`",
     ];

@@ -71,7 +71,7 @@ pub enum StoreError {
         source: Box<dyn std::error::Error + Send + Sync>,
     },
     /// The content differs from what was written.
-    #[error("`{path}` is damaged: {what}; put back a copy of it, or start a new run")]
+    #[error("`{path}` is damaged: {what}; restore a copy of it, or start a new run")]
     Damaged {
         /// The file.
         path: PathBuf,
@@ -128,7 +128,7 @@ pub enum StoreError {
     },
     /// A durable run already has this name.
     #[error(
-        "a run of `{workflow}` is called `{name}` already: choose another name, or go on with it by `interlock resume {workflow}/{name}`"
+        "a run of `{workflow}` is called `{name}` already: choose another name, or continue it with `interlock resume {workflow}/{name}`"
     )]
     NameTaken {
         /// The name.
@@ -137,7 +137,7 @@ pub enum StoreError {
         workflow: String,
     },
     /// The run does not exist.
-    #[error("run `{run}` is missing: put back `{path}`, or start a new run")]
+    #[error("run `{run}` is missing: restore `{path}`, or start a new run")]
     MissingRun {
         /// The run.
         run: RunId,

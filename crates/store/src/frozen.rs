@@ -309,7 +309,7 @@ fn content(
     }
     let mut hash = Sha256::new();
     if about.is_symlink() {
-        // What it leads to is no file of the pattern: it must not be a way to change one unseen.
+        // What it leads to is not a file of the pattern: it must not be a way to change one unseen.
         let target = fs::read_link(path).map_err(|_| FrozenProblem::Unreadable)?;
         hash.update(b"link");
         hash.update(target.as_os_str().as_encoded_bytes());

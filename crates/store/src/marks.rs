@@ -162,7 +162,7 @@ impl Marks {
 
 /// A mark that no version of Interlock writes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("it has an `@` that is no mark")]
+#[error("it has an `@` that is not a mark")]
 pub struct UnknownMark;
 
 /// Tells whether a byte continues a file name, which makes the path a different one.

@@ -49,7 +49,7 @@ pub fn name_fault(name: &str) -> Option<&'static str> {
     } else if name.starts_with('.') {
         Some("it begins with `.`")
     } else if !name.chars().all(plain) {
-        Some("it may hold letters, digits, `.`, `_` and `-` only")
+        Some("it may contain only letters, digits, `.`, `_` and `-`")
     } else if name.len() > CHARS_MAX {
         Some("it is longer than 100 characters")
     } else {

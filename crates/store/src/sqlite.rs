@@ -323,6 +323,5 @@ pub(crate) fn to_integer(number: u64, path: &Path) -> Result<i64, StoreError> {
 
 /// Converts a number from the database.
 pub(crate) fn from_integer(number: i64, path: &Path) -> Result<u64, StoreError> {
-    u64::try_from(number)
-        .map_err(|_| StoreError::damaged(path, format!("{number} stands where a count should")))
+    u64::try_from(number).map_err(|_| StoreError::damaged(path, format!("{number} is not a count")))
 }

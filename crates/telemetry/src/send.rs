@@ -12,47 +12,47 @@ use reqwest::{
 
 use crate::{Settings, Span, request};
 
-/// Spans in one request.
+/// /// The number of spans in one request.
 const SPANS_MAX: usize = 256;
-/// How often a request is made that a collector may take later.
+/// /// The number of times a request is made that a collector may take later.
 const TRIES_MAX: u32 = 3;
-/// Time before it is made again, the first time.
+/// /// Time before the first retry.
 const WAIT: Duration = Duration::from_millis(500);
 
 /// Why spans were not taken.
 #[derive(Debug, thiserror::Error)]
 pub enum SendError {
-    /// The endpoint is no address.
-    #[error("`{0}` is no address of a collector: it begins with `http://` or `https://`")]
+    /// The endpoint is not an address.
+    #[error("`{0}` is not an address of a collector: it begins with `http://` or `https://`")]
     Address(String),
     /// The system's certificates cannot be used.
     #[error("secure connections cannot be made: {0}")]
     Tls(#[from] TlsError),
-    /// A header of the settings is none.
-    #[error("`{0}` is no header that can be sent")]
+    /// /// A header of the settings is not valid.
+    #[error("`{0}` is not a header that can be sent")]
     Header(String),
     /// The collector cannot be reached.
     #[error("`{endpoint}` cannot be reached")]
     Unreachable {
-        /// Where.
+        /// /// The endpoint.
         endpoint: String,
         /// The underlying error.
         source: reqwest::Error,
     },
-    /// The collector said no.
+    /// /// The collector refused them.
     #[error("`{endpoint}` answered {status}: {said}")]
     Refused {
-        /// Where.
+        /// /// The endpoint.
         endpoint: String,
-        /// With which status.
+        /// /// The status of the answer.
         status: u16,
-        /// In its words.
+        /// /// The text of the answer.
         said: String,
     },
 }
 
 impl SendError {
-    /// Tells whether sending the same again would end the same.
+    /// /// Returns whether sending the same again would end the same way.
     #[must_use]
     pub const fn is_final(&self) -> bool {
         matches!(self, Self::Refused { status: 400, .. })
@@ -68,10 +68,10 @@ pub struct Sender<'a> {
 }
 
 impl<'a> Sender<'a> {
-    /// Gets ready to send; `None`: telemetry is off.
+    /// /// Prepares sending; `None` if telemetry is off.
     ///
     /// # Errors
-    /// A header is none, or no client can be made.
+    /// /// A header is not valid, or no client can be made.
     pub fn new(settings: &'a Settings) -> Result<Option<Self>, SendError> {
         let Some(endpoint) = settings.endpoint.as_deref() else {
             return Ok(None);
@@ -86,7 +86,7 @@ impl<'a> Sender<'a> {
             headers.insert(name, value);
         }
         let client = Client::builder().tls_backend_preconfigured(tls(&url)?);
-        // A proxy of the environment stands between here and elsewhere, never between here and here.
+        // // A proxy from the environment is for other machines, never for this machine itself.
         let client = if is_loopback(&url) {
             client.no_proxy()
         } else {
@@ -94,7 +94,7 @@ impl<'a> Sender<'a> {
         };
         let client = client
             .timeout(settings.timeout)
-            // Headers may hold a key: they go where they were meant to.
+            // // Headers may contain a key: they go only where they were meant to.
             .redirect(Policy::none())
             .default_headers(headers)
             .build()
@@ -109,10 +109,10 @@ impl<'a> Sender<'a> {
         }))
     }
 
-    /// Sends spans, a few hundred at a time.
+    /// /// Sends spans, a few hundred per request.
     ///
     /// # Errors
-    /// The collector cannot be reached or takes them not; those before were taken.
+    /// /// The collector cannot be reached or refuses them; earlier requests were accepted.
     pub fn send(&self, spans: &[Span]) -> Result<(), SendError> {
         for some in spans.chunks(SPANS_MAX) {
             let body = request(&self.settings.resource, some).to_string();
@@ -129,7 +129,7 @@ impl<'a> Sender<'a> {
                 Ok(()) => return Ok(()),
                 Err(error) => error,
             };
-            // What the conventions call worth another try.
+            // // The answers that the conventions call worth another try.
             let again = match &error {
                 SendError::Unreachable { .. } => true,
                 SendError::Refused { status, .. } => matches!(status, 429 | 502 | 503 | 504),

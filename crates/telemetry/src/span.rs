@@ -1,29 +1,29 @@
-//! A span, what it says, and what it is made of.
+//! //! A span, and the values it consists of.
 
 use std::collections::BTreeMap;
 
 use interlock_core::{event::Event, names::CallId};
 
-/// What is known of a run beside its log.
+/// /// What is known about a run apart from its log.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct RunLabel {
     /// The run's id.
     pub run: String,
     /// The workflow.
     pub workflow: String,
-    /// The client whose session it holds.
+    /// /// The client whose session it guards.
     pub client: Option<String>,
-    /// That session.
+    /// /// The id of that session.
     pub session: Option<String>,
-    /// What the run is part of.
+    /// /// The span that the run is part of.
     pub parent: Option<Parent>,
-    /// What single calls are part of.
+    /// /// The spans that single calls are part of.
     pub calls: BTreeMap<CallId, Parent>,
-    /// Whether arguments, data and notes are told, too.
+    /// /// Whether arguments, data and notes are sent, too.
     pub content: bool,
 }
 
-/// An event, with its place in the log and its time.
+/// /// An event with its place in the log and its time.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Happened {
     /// Its number.
@@ -34,7 +34,7 @@ pub struct Happened {
     pub event: Event,
 }
 
-/// A span of somebody else that a run belongs to.
+/// /// A span of another program that a run belongs to.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Parent {
     /// Its trace, 32 hexadecimal digits.
@@ -44,7 +44,7 @@ pub struct Parent {
 }
 
 impl Parent {
-    /// Reads what `traceparent` says; `None`: nothing that counts.
+    /// /// Parses a `traceparent`; `None` if it does not count.
     #[must_use]
     pub fn parse(text: &str) -> Option<Self> {
         let mut parts = text.trim().split('-');
@@ -81,9 +81,9 @@ pub enum Value {
     Flag(bool),
     /// Texts in their order.
     Texts(Vec<String>),
-    /// Money in US dollars, told as a number with a fraction.
+    /// /// An amount in US dollars, sent as a number with a fraction.
     Dollars {
-        /// In millionths of a millionth.
+        /// /// The amount in millionths of a millionth.
         pico: u64,
     },
 }
@@ -96,9 +96,9 @@ pub(crate) type Attributes = Vec<(&'static str, Value)>;
 pub struct Moment {
     /// Its name.
     pub name: &'static str,
-    /// When, in milliseconds since 1970.
+    /// /// When it happened, in milliseconds since 1970.
     pub at_ms: u64,
-    /// More of it.
+    /// /// Further attributes.
     pub attributes: Vec<(&'static str, Value)>,
 }
 
@@ -109,21 +109,21 @@ pub struct Span {
     pub trace: String,
     /// Its own id, 16 hexadecimal digits.
     pub id: String,
-    /// The span it lies in.
+    /// /// The id of the span that contains it.
     pub parent: Option<String>,
-    /// The span of ours that it belongs to, where it lies in somebody else's.
+    /// /// Our span that it belongs to, where its parent is another program's.
     pub link: Option<Parent>,
-    /// What it is called.
+    /// /// Its name.
     pub name: String,
-    /// Whether it is a call of something elsewhere, such as a model.
+    /// /// Whether it is a request to something elsewhere, such as a model.
     pub is_call_out: bool,
     /// When it began, in milliseconds since 1970.
     pub began_ms: u64,
-    /// When it ended; never before it began.
+    /// /// When it ended; never before its beginning.
     pub ended_ms: u64,
     /// The number of the event that ended it.
     pub ended_seq: u64,
-    /// What is known of it.
+    /// /// What is known about it.
     pub attributes: Vec<(&'static str, Value)>,
     /// What happened within it.
     pub moments: Vec<Moment>,

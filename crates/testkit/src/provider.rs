@@ -134,7 +134,7 @@ impl Reply {
         Reply::new(What::Status(status, body.to_string()))
     }
 
-    /// An error of HTTP with a body that is no JSON.
+    /// An error of HTTP with a body that is not JSON.
     pub fn page(status: u16, body: &str) -> Reply {
         Reply::new(What::Status(status, body.to_owned()))
     }

@@ -3,23 +3,23 @@
 use interlock_core::names::Digest;
 use serde_json::Value;
 
-/// The arguments of a call: an object that can be judged, shown and told apart from every other.
+/// The arguments of a call: an object that can be judged, shown and identified.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Arguments {
     value: Value,
     digest: Digest,
 }
 
-/// What is wrong with the arguments of a call, in one sentence for the model each.
+/// An error in the arguments of a call, as one sentence for the model.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ArgumentError {
-    /// A JSON Pointer into the arguments; empty: they as a whole.
+    /// JSON Pointer into the arguments; empty for the arguments as a whole.
     pub at: String,
-    /// What is wrong there.
+    /// What is wrong.
     pub message: String,
 }
 
-/// Findings told at once.
+/// Maximum number of findings reported at once.
 const FAULTS_MAX: usize = 10;
 
 impl Arguments {
@@ -37,34 +37,34 @@ impl Arguments {
 }
 
 impl Arguments {
-    /// Reads the arguments that a model wrote; blank text is an object without any.
+    /// Parses the arguments that a model wrote; blank text is an empty object.
     ///
-    /// Numbers are kept as RFC 8785 writes them, so that what runs is what the digest is of.
+    /// Numbers are kept as RFC 8785 writes them, so that what runs matches the digest.
     ///
     /// # Errors
-    /// They are no JSON object, or hold a doubled key, a lone surrogate, or a number that
-    /// JSON's readers do not agree on.
+    /// They are not a JSON object, or contain a duplicate key, a lone surrogate, or a number on which JSON parsers disagree.
     pub fn read(text: &str) -> Result<Self, ArgumentError> {
         let text = if text.trim().is_empty() { "{}" } else { text };
-        let parsed = interlock_facts::parse(text.as_bytes())
-            .map_err(|error| ArgumentError::whole(format!("the arguments are no JSON: {error}")))?;
+        let parsed = interlock_facts::parse(text.as_bytes()).map_err(|error| {
+            ArgumentError::whole(format!("the arguments are not JSON: {error}"))
+        })?;
         if let Some(key) = parsed.duplicates.first() {
             return Err(ArgumentError {
                 at: key.clone(),
-                message: "the key stands twice".to_owned(),
+                message: "duplicate key".to_owned(),
             });
         }
         Self::of(parsed.value)
     }
 
-    /// Takes arguments that are a value already, such as those of a workflow.
+    /// Takes arguments that are already a value, such as those of a workflow.
     ///
     /// # Errors
-    /// They are no object, or hold a number that JSON's readers do not agree on.
+    /// They are not an object, or contain a number on which JSON parsers disagree.
     pub fn of(value: Value) -> Result<Self, ArgumentError> {
         if !value.is_object() {
             return Err(ArgumentError::whole(
-                "the arguments are no JSON object".to_owned(),
+                "the arguments are not a JSON object".to_owned(),
             ));
         }
         let value = interlock_facts::exact(value).map_err(|inexact| ArgumentError {
@@ -78,18 +78,18 @@ impl Arguments {
         Ok(Self { value, digest })
     }
 
-    /// Says what does not fit `schema`, the first ten findings.
+    /// Returns what does not match `schema`, at most ten findings.
     ///
-    /// A schema that is none fits nothing.
+    /// Nothing matches an invalid schema.
     #[must_use]
     pub fn faults(&self, schema: &Value) -> Vec<ArgumentError> {
         findings(&self.value, schema)
     }
 }
 
-/// Says what of any value does not fit `schema`, the first ten findings.
+/// Returns what of any value does not match `schema`, at most ten findings.
 ///
-/// A schema that is none fits nothing.
+/// Nothing matches an invalid schema.
 #[must_use]
 pub fn findings(value: &Value, schema: &Value) -> Vec<ArgumentError> {
     let validator = match jsonschema::draft202012::new(schema) {
@@ -114,7 +114,7 @@ impl ArgumentError {
         }
     }
 
-    /// Writes findings in one text for the model, a line each.
+    /// Joins findings to one text for the model, one line each.
     #[must_use]
     pub fn sentence(faults: &[Self]) -> String {
         let lines: Vec<String> = faults.iter().map(ToString::to_string).collect();
@@ -124,7 +124,7 @@ impl ArgumentError {
 
 impl std::fmt::Display for ArgumentError {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        // What a model wrote may be as long as it likes.
+        // A model's text may have any length.
         let message = interlock_facts::one_line(&self.message, 300);
         if self.at.is_empty() {
             write!(f, "{message}")

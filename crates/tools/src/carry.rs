@@ -1,4 +1,4 @@
-//! Which module carries out which tool.
+//! Dispatches calls to the modules of the tools.
 
 use serde_json::Value;
 
@@ -9,9 +9,9 @@ use crate::{
 };
 
 impl Tool {
-    /// Carries a call out that the judge has allowed.
+    /// Executes a call that the judge has allowed.
     ///
-    /// `around.facts` are the facts that were judged. Never panics; every failure is an end.
+    /// `around.facts` are the facts that were judged. This never panics; every failure is an end.
     #[must_use]
     pub fn run(self, arguments: &Arguments, context: &ToolContext<'_>) -> ToolEnd {
         let faults = self.faults(arguments);

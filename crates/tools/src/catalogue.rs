@@ -1,4 +1,4 @@
-//! The tools by name: what a model is told of them, and how their facts are found.
+//! The tools by name: their descriptions for a model, and how their facts are determined.
 
 mod codemie;
 mod pipeline;
@@ -22,13 +22,13 @@ pub enum Tool {
     Grep,
     /// `Glob`: files whose path matches a pattern.
     Glob,
-    /// `LS`: what is in a directory.
+    /// `LS`: the contents of a directory.
     Ls,
-    /// `Edit`: one text in a file replaced.
+    /// `Edit`: replaces one text in a file.
     Edit,
-    /// `MultiEdit`: several texts in a file replaced, all or none.
+    /// `MultiEdit`: replaces several texts in a file, all or none.
     MultiEdit,
-    /// `Write`: a file written whole.
+    /// `Write`: writes an entire file.
     Write,
     /// `Bash`: a shell line.
     Bash,
@@ -50,29 +50,29 @@ pub enum Tool {
     GetDocumentById,
 }
 
-/// What a tool does to the world, for the rule after a crash and for calls at once.
+/// The effect of a tool, for the rule after a crash and for concurrent calls.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Deed {
-    /// It reads files of this machine: it may run again, and beside others of its kind.
+    /// It reads files of this machine: it may run again, and concurrently with others of its kind.
     Reads,
     /// It may have written.
     Writes,
-    /// It asks a server, which may have acted on it.
+    /// It sends a request to a server, which may have acted on it.
     Asks,
 }
 
-/// What a model is told of a tool.
+/// Description of a tool for a model.
 struct Definition {
     description: &'static str,
     schema: Value,
 }
 
-/// One definition a tool, in the order of [`Tool::ALL`].
+/// One definition per tool, in the order of [`Tool::ALL`].
 static DEFINITIONS: LazyLock<Vec<Definition>> =
     LazyLock::new(|| Tool::ALL.into_iter().map(Tool::definition).collect());
 
 impl Tool {
-    /// The tools of pipelines and native stages, in the order they are told.
+    /// The tools of pipelines and native stages, in the order of their descriptions.
     pub const PIPELINE: [Self; 8] = [
         Self::Read,
         Self::Grep,
@@ -115,13 +115,13 @@ impl Tool {
         Self::GetDocumentById,
     ];
 
-    /// Returns the tool of `set` that is called `name`; case counts.
+    /// Returns the tool of `set` with this name, which is case-sensitive.
     #[must_use]
     pub fn named(set: &[Self], name: &str) -> Option<Self> {
         set.iter().copied().find(|tool| tool.name() == name)
     }
 
-    /// Returns the name a model calls it by.
+    /// Returns its name for models.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -144,7 +144,7 @@ impl Tool {
         }
     }
 
-    /// Returns what a model is told that it does.
+    /// Returns its description for a model.
     #[must_use]
     pub fn description(self) -> &'static str {
         self.told().map_or("", |told| told.description)
@@ -182,7 +182,7 @@ impl Tool {
         }
     }
 
-    /// Returns what it does to the world.
+    /// Returns its effect.
     #[must_use]
     pub const fn deed(self) -> Deed {
         match self {
@@ -205,7 +205,7 @@ impl Tool {
         }
     }
 
-    /// Returns how its arguments are read for its facts.
+    /// Returns how its arguments are parsed for its facts.
     #[must_use]
     pub const fn shape(self) -> Shape {
         match self {
@@ -261,7 +261,7 @@ impl Tool {
         }
     }
 
-    /// Returns the name that the same tool has in most workflows, where it is another.
+    /// Returns the name of the same tool in most workflows, if it differs.
     #[must_use]
     pub fn common(self) -> Option<&'static str> {
         let common = match self {
@@ -272,7 +272,7 @@ impl Tool {
         (common != self.name()).then_some(common)
     }
 
-    /// Finds the facts of a call, for the judge: the one way for whoever runs built-in tools.
+    /// Determines the facts of a call, for the judge: the only way for every caller of built-in tools.
     #[must_use]
     pub fn proposed(
         self,
@@ -287,7 +287,7 @@ impl Tool {
             common: self.common(),
             shape: self.shape(),
             input: arguments.value(),
-            // Such arguments do not come to be.
+            // Such arguments cannot occur.
             doubled: None,
             agent: None,
             branch: None,
@@ -302,7 +302,7 @@ impl Tool {
         call
     }
 
-    /// Returns where the shell line of a call starts, without links: what its plan is for.
+    /// Returns where the shell line of a call starts, with links resolved; its plan is for this place.
     #[must_use]
     pub fn line_starts_at(
         self,
@@ -317,7 +317,7 @@ impl Tool {
         named.unwrap_or_else(|| call_context.site.cwd.clone())
     }
 
-    /// Says what does not fit the schema; empty where all does.
+    /// Returns what does not match the schema; empty if everything does.
     #[must_use]
     pub fn faults(self, arguments: &Arguments) -> Vec<ArgumentError> {
         arguments.faults(self.schema())

@@ -1,4 +1,4 @@
-//! What a call is given beside its arguments.
+//! The context of a call.
 
 use std::{
     collections::BTreeMap,
@@ -12,26 +12,26 @@ use interlock_process::Cancel;
 use interlock_sandbox::{Level, NotHeld, Plan};
 use serde::{Deserialize, Serialize};
 
-/// What a call is given beside its arguments.
+/// The context of a call, besides its arguments.
 #[derive(Clone, Copy)]
 pub struct ToolContext<'a> {
-    /// Where it runs, links resolved; its directory is the project root.
+    /// Place of the call, with links resolved; its directory is the project root.
     pub call_context: &'a CallContext,
-    /// What the verdict was about: of exactly this tool and these arguments.
+    /// The judged facts of exactly this tool and these arguments.
     pub facts: &'a CallFacts,
-    /// What this attempt of the stage has read.
+    /// Files that this attempt of the stage has read.
     pub seen: &'a Seen,
-    /// Ends the call from another thread.
+    /// Cancels the call from another thread.
     pub cancel: &'a Cancel,
-    /// How a shell line is carried; without it no line runs.
+    /// How a shell line is run; without it no line runs.
     pub carrier: Option<Carrier<'a>>,
-    /// Folders and files beside the project that CodeMie's tools may touch.
+    /// Folders and files besides the project that CodeMie's tools may access.
     pub datasources: &'a [Datasource],
-    /// Variables for shell lines of this call alone, such as those of an integration.
+    /// Variables for shell lines of this call only, such as those of an integration.
     pub environment: &'a [(String, String)],
-    /// Bytes of a result that the model is shown; what is left out is said.
+    /// Maximum number of bytes of a result that the model is shown; a cut is marked.
     pub result_bytes_max: usize,
-    /// Is told what happens meanwhile.
+    /// Receives progress.
     pub progress: Option<&'a (dyn Fn(Progress<'_>) + Sync)>,
 }
 
@@ -44,14 +44,14 @@ impl std::fmt::Debug for ToolContext<'_> {
     }
 }
 
-/// How a shell line is carried: by `interlock exec`, held to a plan.
+/// How a shell line is run: by `interlock exec`, confined to a plan.
 #[derive(Debug, Clone, Copy)]
 pub struct Carrier<'a> {
-    /// Interlock's program.
+    /// Path of Interlock's program.
     pub program: &'a Path,
-    /// What the kernel holds the line to, made from the verdict by `interlock_confine::plan`.
+    /// What the kernel confines the line to, created from the verdict by `interlock_confine::plan`.
     pub plan: &'a Plan,
-    /// The highest level whose means are used: [`Level::Full`] but in tests.
+    /// Highest level to use: [`Level::Full`] except in tests.
     pub level_max: Level,
 }
 
@@ -59,31 +59,31 @@ pub struct Carrier<'a> {
 #[derive(Debug, Clone, Copy)]
 #[non_exhaustive]
 pub enum Progress<'a> {
-    /// A shell line runs, held so far.
+    /// A shell line runs, confined this far.
     Held {
         /// The level.
         level: Level,
-        /// What it is not held from.
+        /// What is not confined.
         not_held: &'a [NotHeld],
     },
-    /// A shell line has printed this.
+    /// Output of a shell line.
     Printed(&'a [u8]),
 }
 
-/// A folder or file beside the project.
+/// A folder or file besides the project.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Datasource {
     /// Its name in the configuration.
     pub id: String,
-    /// Where it lies: absolute, links resolved.
+    /// Absolute path, with links resolved.
     pub path: PathBuf,
 }
 
 impl Datasource {
-    /// Takes a folder or file under a name, and resolves its links.
+    /// Creates a datasource from a folder or file, resolving its links.
     ///
     /// # Errors
-    /// There is none, or it cannot be followed.
+    /// It does not exist, or its links cannot be resolved.
     pub fn at(id: impl Into<String>, path: &Path) -> std::io::Result<Self> {
         Ok(Self {
             id: id.into(),
@@ -92,32 +92,32 @@ impl Datasource {
     }
 }
 
-/// What one attempt of a stage has read: each file as it was when the model last saw it.
+/// Files that one attempt of a stage has read, as the model last saw them.
 #[derive(Debug, Default)]
 pub struct Seen(Mutex<BTreeMap<String, String>>);
 
-/// A file, and what was in it.
+/// A file, and its contents.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SeenFile {
     /// Absolute, links resolved.
     pub path: String,
-    /// SHA-256 of its content, lower-case hex.
+    /// SHA-256 of its contents, in lower-case hexadecimal.
     pub digest: String,
 }
 
 impl Seen {
-    /// Nothing read yet.
+    /// Creates an empty record.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Remembers a file as it is now; a rebuilt attempt notes what its results say.
+    /// Records the present state of a file; a rebuilt attempt records what its results contain.
     pub fn note(&self, file: &SeenFile) {
         self.files().insert(file.path.clone(), file.digest.clone());
     }
 
-    /// Returns what was in a file when it was last seen.
+    /// Returns the digest of a file when it was last seen.
     #[must_use]
     pub fn digest_of(&self, path: &str) -> Option<String> {
         self.files().get(path).cloned()

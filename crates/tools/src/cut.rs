@@ -1,10 +1,10 @@
-//! Results that are longer than what a model is shown.
+//! Cuts results that are too long for a model.
 
 use std::borrow::Cow;
 
-/// Cuts a result of any tool to `bytes_max` bytes, and says so behind it.
+/// Cuts a result of any tool to `bytes_max` bytes, with a notice at the end.
 ///
-/// At the end of a line where one is near, else between two characters.
+/// It is cut at the end of a line if one is near, otherwise between two characters.
 #[must_use]
 pub fn cut(text: &str, bytes_max: usize) -> Cow<'_, str> {
     if text.len() <= bytes_max {

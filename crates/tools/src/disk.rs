@@ -1,7 +1,7 @@
-//! Files opened and written without following any link.
+//! Opens and writes files without following links.
 //!
-//! A path comes here with its links resolved. So whoever lays a link on the way meanwhile
-//! has changed where it leads, and the call ends: each directory is opened in the one before.
+//! Paths arrive with their links resolved. A link created meanwhile changes where a path leads, and then the call fails: each
+//! directory is opened in the one before.
 
 use std::{
     fs::File,
@@ -22,38 +22,38 @@ use sha2::{Digest as _, Sha256};
 use crate::{Code, end::Failure};
 use interlock_process::Cancel;
 
-/// Bytes read before somebody may have cancelled the call.
+/// Number of bytes read between checks for cancellation.
 const CHUNK: usize = 256 * 1024;
-/// Attempts at a name that nobody else has taken.
+/// Maximum number of attempts to find an unused name.
 const NAMES_MAX: usize = 8;
 
-/// An open directory that was reached without any link.
+/// An open directory that was reached without links.
 #[derive(Debug)]
 pub(crate) struct Directory {
     open: OwnedFd,
 }
 
-/// A regular file as it was when it was opened.
+/// A regular file as it was when opened.
 #[derive(Debug)]
 pub(crate) struct OpenFile {
     pub(crate) file: File,
     pub(crate) stat: Stat,
 }
 
-/// Why the disk did not do it.
+/// Why an operation failed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Trouble {
-    /// The system's own word.
+    /// Error of the system.
     System(Errno),
-    /// A link stands where none stood.
+    /// There is a link where none was before.
     Link,
-    /// There is something else than a regular file.
+    /// It is not a regular file.
     NotAFile,
-    /// It is not as it was.
+    /// It has changed.
     Changed,
-    /// Somebody had the call stopped.
+    /// The call was cancelled.
     Cancelled,
-    /// It has more bytes than are taken.
+    /// It is larger than allowed.
     TooLarge,
 }
 
@@ -73,7 +73,7 @@ impl From<io::Error> for Trouble {
 }
 
 impl Trouble {
-    /// Says it of the file that a model knows as `shown`.
+    /// Describes the failure for the file that a model knows as `shown`.
     pub(crate) fn of(self, shown: &str, aim: crate::place::Aim) -> Failure {
         let refused = match aim {
             crate::place::Aim::Read => Code::CannotRead,
@@ -83,14 +83,14 @@ impl Trouble {
             Self::System(Errno::NOENT) => (Code::NotFound, format!("there is no `{shown}`")),
             Self::System(Errno::NOTDIR) => (
                 Code::NotFound,
-                format!("there is no `{shown}`: a part of the path is no directory"),
+                format!("there is no `{shown}`: a part of the path is not a directory"),
             ),
             Self::System(error) => (refused, format!("`{shown}`: {error}")),
             Self::Link => (
                 Code::Moved,
                 format!("`{shown}` leads elsewhere than a moment ago: call the tool again"),
             ),
-            Self::NotAFile => (Code::NotAFile, format!("`{shown}` is no regular file")),
+            Self::NotAFile => (Code::NotAFile, format!("`{shown}` is not a regular file")),
             Self::Changed => (
                 Code::StaleFile,
                 format!("`{shown}` was changed at this moment: read it again"),
@@ -102,7 +102,7 @@ impl Trouble {
     }
 }
 
-/// How a directory on the way is opened: to go through it, not to list it.
+/// Returns the flags for opening a directory on the way, without listing it.
 const fn way() -> OFlags {
     let flags = OFlags::DIRECTORY
         .union(OFlags::NOFOLLOW)
@@ -118,7 +118,7 @@ impl Directory {
         Self::reach(real, false)
     }
 
-    /// Opens a directory by its path without links, and makes what is missing of it.
+    /// Opens a directory by its path without links, creating what is missing.
     pub(crate) fn make(real: &Path) -> Result<Self, Trouble> {
         Self::reach(real, true)
     }
@@ -137,7 +137,7 @@ impl Directory {
                     }
                     openat(&open, name, way(), Mode::empty())
                 }
-                // With `O_PATH` a link is told so.
+                // With `O_PATH`, a link is reported as such.
                 Err(Errno::NOTDIR) if is_link(&open, Path::new(name)) => Err(Errno::LOOP),
                 opened => opened,
             }?;
@@ -145,9 +145,9 @@ impl Directory {
         Ok(Self { open })
     }
 
-    /// Opens a regular file in it to be read; never waits, whatever stands there.
+    /// Opens a regular file in it for reading; never blocks, whatever is there.
     pub(crate) fn file(&self, name: &Path) -> Result<OpenFile, Trouble> {
-        // To open a device or a pipe may do something already.
+        // Opening a device or a pipe may already have an effect.
         let before = statat(&self.open, name, AtFlags::SYMLINK_NOFOLLOW)?;
         regular(&before)?;
         let flags =
@@ -161,7 +161,7 @@ impl Directory {
         })
     }
 
-    /// Tells what stands at a name in it; `None`: nothing.
+    /// Returns what has a name in it; `None` if nothing.
     pub(crate) fn look(&self, name: &Path) -> Result<Option<Stat>, Trouble> {
         match statat(&self.open, name, AtFlags::SYMLINK_NOFOLLOW) {
             Ok(stat) => Ok(Some(stat)),
@@ -200,10 +200,9 @@ impl Directory {
         Ok(names)
     }
 
-    /// Puts a file with these bytes at `name`, whole or not at all.
+    /// Writes a file with these bytes at `name`, completely or not at all.
     ///
-    /// `before` is what was looked at there: mode and owner are kept, and where something
-    /// else stands there now nothing is written.
+    /// `before` is what was examined there: mode and owner are kept, and if something else is there now, nothing is written.
     pub(crate) fn replace(
         &self,
         name: &Path,
@@ -228,7 +227,7 @@ impl Directory {
             let name = format!(".interlock-{:016x}.tmp", u64::from_ne_bytes(random));
             let flags =
                 OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-            // As a new file has it: less what the person's mask takes away.
+            // The mode of a new file: without the permissions that the umask removes.
             match openat(&self.open, name.as_str(), flags, Mode::from_raw_mode(0o666)) {
                 Ok(open) => return Ok((name, File::from(open))),
                 Err(Errno::EXIST) => {}
@@ -244,7 +243,7 @@ impl Directory {
             if (own.st_uid, own.st_gid) != (before.st_uid, before.st_gid) {
                 let owner = rustix::fs::Uid::from_raw(before.st_uid);
                 let group = rustix::fs::Gid::from_raw(before.st_gid);
-                // Only root may give files away; then it belongs to whoever wrote it.
+                // Only root may give files away; otherwise it belongs to the writer.
                 let _ = fchown(file.as_fd(), Some(owner), Some(group));
             }
             fchmod(file.as_fd(), Mode::from_raw_mode(before.st_mode & 0o7777))?;
@@ -274,7 +273,7 @@ impl OpenFile {
         u64::try_from(self.stat.st_size).unwrap_or(0)
     }
 
-    /// Reads it whole, `max` bytes at most.
+    /// Reads all of it, at most `max` bytes.
     pub(crate) fn read(&mut self, max: u64, cancel: &Cancel) -> Result<Vec<u8>, Trouble> {
         if self.size() > max {
             return Err(Trouble::TooLarge);
@@ -303,7 +302,7 @@ fn is_link(directory: &OwnedFd, name: &Path) -> bool {
         .is_ok_and(|stat| FileType::from_raw_mode(stat.st_mode) == FileType::Symlink)
 }
 
-/// Refuses what is no regular file.
+/// Refuses what is not a regular file.
 pub(crate) fn regular(stat: &Stat) -> Result<(), Trouble> {
     match FileType::from_raw_mode(stat.st_mode) {
         FileType::RegularFile => Ok(()),
@@ -312,7 +311,7 @@ pub(crate) fn regular(stat: &Stat) -> Result<(), Trouble> {
     }
 }
 
-/// Tells whether nobody has written the file between two looks.
+/// Returns whether nobody has written the file between two checks.
 fn is_same(one: &Stat, other: &Stat) -> bool {
     let of = |stat: &Stat| {
         (
@@ -324,17 +323,17 @@ fn is_same(one: &Stat, other: &Stat) -> bool {
     of(one) == of(other)
 }
 
-/// Returns the lower-case hex SHA-256 of a file's content.
+/// Returns the lower-case hexadecimal SHA-256 of a file's contents.
 pub(crate) fn digest(bytes: &[u8]) -> String {
     hex(&Sha256::digest(bytes))
 }
 
-/// Writes bytes in hexadecimal.
+/// Formats bytes in hexadecimal.
 pub(crate) fn hex(bytes: &[u8]) -> String {
     use std::fmt::Write as _;
     let mut text = String::with_capacity(bytes.len() * 2);
     for byte in bytes {
-        // Writing to a string does not fail.
+        // Writing to a string cannot fail.
         let _ = write!(text, "{byte:02x}");
     }
     text
@@ -354,7 +353,7 @@ mod tests {
 
     use super::{Directory, Trouble};
 
-    /// Whoever writes the file between the look and the end of the call keeps what they wrote.
+    /// Whoever writes the file between the check and the end of the call keeps what they wrote.
     #[test]
     fn what_somebody_else_has_just_written_is_not_written_over() {
         let room = tempfile::tempdir().unwrap();

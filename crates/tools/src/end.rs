@@ -5,72 +5,72 @@ use serde::{Deserialize, Serialize};
 
 use crate::context::SeenFile;
 
-/// How a call ended, and what the model is told.
+/// How a call ended, with the text for the model.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ToolEnd {
-    /// Whether it did what was asked.
+    /// Whether it succeeded.
     pub ok: bool,
-    /// Why not; `None` exactly where it did.
+    /// Reason of the failure; `None` if it succeeded.
     pub code: Option<Code>,
-    /// What the model is told: the result, or the sentence of the failure and what there is of a result.
+    /// Text for the model: the result, or the message of the failure with the partial result.
     pub text: String,
-    /// Bytes of the whole result, also where `text` has only parts of it.
+    /// Size of the whole result in bytes, even if `text` contains only parts of it.
     pub bytes: u64,
-    /// The exit code of a shell line; 128 and the signal for one that ended by it.
+    /// Exit code of a shell line; 128 plus the signal if a signal ended it.
     pub exit: Option<i64>,
-    /// Files it was seen to write: absolute, links resolved.
+    /// Files that it was observed to write: absolute, links resolved.
     pub wrote: Vec<String>,
-    /// Files whose content the model now knows; [`crate::Seen`] has them already.
+    /// Files whose contents the model now knows; [`crate::Seen`] has them already.
     pub seen: Vec<SeenFile>,
-    /// How the kernel held a shell line, and what was found after it.
+    /// How the kernel confined a shell line, and what was found after it.
     pub held: Option<Held>,
-    /// What a server answered beside its body.
+    /// Response of a server besides its body.
     pub reply: Option<Reply>,
 }
 
-/// How the kernel held a shell line, and what was found after it.
+/// How the kernel confined a shell line, and what was found after it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Held {
-    /// The level it ran at.
+    /// Level at which it ran.
     pub level: Level,
-    /// What it was not held from.
+    /// What was not confined.
     pub not_held: Vec<NotHeld>,
-    /// Protected things that changed while it ran.
+    /// Protected files that changed while it ran.
     pub changed: Vec<Changed>,
-    /// Why something may be missing in what was found after it.
+    /// Why the findings may be incomplete.
     pub unseen: Option<String>,
 }
 
-/// What a server answered beside its body.
+/// The response of a server besides its body.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Reply {
     /// The status, such as 404.
     pub status: u16,
-    /// Its headers, in order; values that are no text are left out.
+    /// Its headers, in order; values that are not text are left out.
     pub headers: Vec<(String, String)>,
-    /// How long it asks to wait before the next try, in milliseconds.
+    /// How long it asks to wait before the next attempt, in milliseconds.
     pub retry_after_ms: Option<u64>,
 }
 
-/// Why a call failed. The words are stable.
+/// Why a call failed. The codes are stable.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Code {
-    /// The arguments are no JSON, or not what the tool's schema asks for.
+    /// The arguments are not JSON, or do not match the tool's schema.
     InvalidArguments,
-    /// The path leads out of the places that the tool may touch.
+    /// The path leads out of the places that the tool may access.
     OutsideProject,
-    /// The path is Interlock's own.
+    /// The path belongs to Interlock.
     Protected,
-    /// The path leads elsewhere than when the call was judged.
+    /// The path now leads elsewhere than when the call was judged.
     Moved,
-    /// There is nothing at the path.
+    /// Nothing is at the path.
     NotFound,
-    /// There is something else than a regular file at the path.
+    /// The path is not a regular file.
     NotAFile,
-    /// There is something else than a directory at the path.
+    /// The path is not a directory.
     NotADirectory,
-    /// The file is no UTF-8 text.
+    /// The file is not UTF-8 text.
     Binary,
     /// The file or the answer is too large.
     TooLarge,
@@ -80,34 +80,34 @@ pub enum Code {
     StaleFile,
     /// The old text is not in the file.
     NoMatch,
-    /// The old text is there more than once.
+    /// The old text occurs more than once.
     ManyMatches,
     /// Nothing would change.
     NoChange,
-    /// The system refuses to read it.
+    /// The system refuses reading.
     CannotRead,
-    /// The system refuses to write it.
+    /// The system refuses writing.
     CannotWrite,
     /// It took too long.
     Timeout,
-    /// Somebody had it stopped.
+    /// The call was cancelled.
     Cancelled,
-    /// The line ended with another exit code than 0, or by a signal.
+    /// The line ended with an exit code other than 0, or by a signal.
     ExitStatus,
     /// The line was not started.
     NotStarted,
-    /// The server answered with a status from 400.
+    /// The server answered with a status of 400 or above.
     HttpStatus,
-    /// The server was not reached, or broke off.
+    /// The server was not reached, or closed the connection.
     Unreachable,
-    /// The server leads elsewhere more than ten times, or where requests do not go.
+    /// There are more than ten redirects, or one to an unsupported address.
     Redirect,
     /// No datasource has this name.
     NoDatasource,
 }
 
 impl Code {
-    /// Returns the word used in results and logs.
+    /// Returns the code used in results and logs.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -146,7 +146,7 @@ impl std::fmt::Display for Code {
 }
 
 impl ToolEnd {
-    /// A call that did what was asked, with its result.
+    /// Creates the end of a successful call, with its result.
     #[must_use]
     pub fn done(text: impl Into<String>) -> Self {
         let text = text.into();
@@ -163,7 +163,7 @@ impl ToolEnd {
         }
     }
 
-    /// A call that failed, with the sentence for the model.
+    /// Creates the end of a failed call, with the message for the model.
     #[must_use]
     pub fn failed(code: Code, message: impl Into<String>) -> Self {
         Self {
@@ -175,9 +175,10 @@ impl ToolEnd {
 }
 
 impl ToolEnd {
-    /// Tells whether the same call may succeed later by itself, and how long its server wants to be left alone, in milliseconds.
+    /// Returns whether the same call may succeed later, and how long its server asks to wait, in milliseconds.
     ///
-    /// `None`: it succeeded, or will not. A shell line is not among them: it may have done half of what it does.
+    /// Returns `None` if it succeeded, or will not succeed later. Shell lines are excluded: they may have done half of their
+    /// work.
     #[must_use]
     pub fn passing(&self) -> Option<Option<u64>> {
         let status = self.reply.as_ref().map(|reply| reply.status);
@@ -197,7 +198,7 @@ impl From<Failure> for ToolEnd {
     }
 }
 
-/// Why a call goes no further.
+/// Why a call cannot continue.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Failure {
     pub(crate) code: Code,
@@ -213,7 +214,7 @@ impl Failure {
     }
 }
 
-/// Returns the bytes of a text as they are counted.
+/// Returns the length of a text in bytes.
 pub(crate) fn length(text: &str) -> u64 {
     u64::try_from(text.len()).unwrap_or(u64::MAX)
 }

@@ -1,4 +1,4 @@
-//! Files read, listed, looked through and written.
+//! Tools that read, list, search and write files.
 
 pub(crate) mod edit;
 pub(crate) mod grep;

@@ -19,15 +19,15 @@ use crate::{
     input::{optional, text},
 };
 
-/// Bytes of the largest body that is taken.
+/// Maximum size of a response body, in bytes.
 const BODY_BYTES_MAX: usize = 10 * 1024 * 1024;
-/// Bytes of a body that are told with a status that is a failure.
+/// Maximum number of bytes shown of the body of a failure.
 const FAILED_BODY_BYTES: usize = 4_096;
-/// Times that a server may lead elsewhere.
+/// Maximum number of redirects.
 const REDIRECTS_MAX: usize = 10;
-/// Seconds that the whole may take unless told otherwise.
+/// Default time limit in seconds.
 const SECONDS: f64 = 60.0;
-/// Headers that the connection itself has to say.
+/// Headers that the connection itself sets.
 const OWN_HEADERS: [&str; 7] = [
     "connection",
     "content-length",
@@ -49,12 +49,12 @@ pub(crate) fn request(input: &Value, context: &ToolContext<'_>) -> Result<ToolEn
         .build()
         .map_err(|error| unreachable(&error))?;
     let answer = runtime.block_on(within(timeout, context, asked.sent()));
-    // Looking a name up cannot be stopped: it is left to itself.
+    // A name lookup cannot be cancelled: it is left running.
     runtime.shutdown_background();
     Ok(answer?.told())
 }
 
-/// Waits for `work`, unless it takes too long or somebody cancels the call.
+/// Waits for `work`, unless it takes too long or the call is cancelled.
 async fn within<T>(
     timeout: Duration,
     context: &ToolContext<'_>,
@@ -87,7 +87,7 @@ fn invalid(why: impl Into<String>) -> Failure {
     Failure::new(Code::InvalidArguments, why)
 }
 
-/// One request, and where it goes next.
+/// A request, and where it goes next.
 #[derive(Debug)]
 struct HttpRequest {
     url: Url,
@@ -99,7 +99,7 @@ struct HttpRequest {
 impl HttpRequest {
     fn of(input: &Value) -> Result<Self, Failure> {
         let mut url = Url::parse(text(input, "url"))
-            .map_err(|error| invalid(format!("`url` is no address: {error}")))?;
+            .map_err(|error| invalid(format!("`url` is not an address: {error}")))?;
         if !is_web(&url) {
             return Err(invalid("`url` must begin with `http:` or `https:`"));
         }
@@ -107,8 +107,8 @@ impl HttpRequest {
         let method = optional(input, "method")
             .unwrap_or("GET")
             .to_ascii_uppercase();
-        let method =
-            Method::from_bytes(method.as_bytes()).map_err(|_| invalid("`method` is no method"))?;
+        let method = Method::from_bytes(method.as_bytes())
+            .map_err(|_| invalid("`method` is not a method"))?;
         let mut headers = headers(input.get("headers"))?;
         let body = match input.get("body") {
             None | Some(Value::Null) => None,
@@ -128,7 +128,7 @@ impl HttpRequest {
         })
     }
 
-    /// Sends it, follows where servers lead, and takes the answer whole.
+    /// Sends it, follows redirects, and reads the complete response.
     async fn sent(mut self) -> Result<Answer, Failure> {
         for _ in 0..=REDIRECTS_MAX {
             let mut request = client(&self.url)?
@@ -217,7 +217,7 @@ fn headers(given: Option<&Value>) -> Result<HeaderMap, Failure> {
     Ok(headers)
 }
 
-/// Makes the client for one address: what it may believe, and whether a proxy stands before it, differ by address.
+/// Creates the client for one address: certificates and proxies differ by address.
 fn client(url: &Url) -> Result<Client, Failure> {
     let client = interlock_http::client(url).map_err(|error| unreachable(&error))?;
     client
@@ -231,7 +231,7 @@ fn on_the_way(error: reqwest::Error) -> Failure {
     unreachable(&interlock_http::explained(error))
 }
 
-/// Returns where the server leads; `None`: here is the answer.
+/// Returns the target of a redirect; `None` if this is the final response.
 fn next(response: &Response) -> Result<Option<Url>, Failure> {
     let leads = matches!(response.status().as_u16(), 301 | 302 | 303 | 307 | 308);
     let Some(place) = response.headers().get(LOCATION).filter(|_| leads) else {
@@ -248,7 +248,7 @@ fn next(response: &Response) -> Result<Option<Url>, Failure> {
     }
 }
 
-/// What a server answered.
+/// Response of a server.
 struct Answer {
     status: StatusCode,
     headers: HeaderMap,

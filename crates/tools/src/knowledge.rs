@@ -1,7 +1,7 @@
-//! `search_knowledge_base` and `get_document_by_id`: the words of datasources.
+//! `search_knowledge_base` and `get_document_by_id`: full-text search in datasources.
 //!
-//! Documents are cut into passages. A passage ranks by how many of the query's words it has,
-//! then by how often; what ranks alike stands in the order of datasources and paths.
+//! Documents are split into passages. A passage ranks by how many of the query's words it has, then by how often; equal ranks are
+//! in the order of datasources and paths.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -16,16 +16,16 @@ use crate::{
     place::{self, Aim},
 };
 
-/// Characters of a passage, about.
+/// Approximate number of characters of a passage.
 const PASSAGE_CHARS: usize = 1_500;
-/// Documents looked through.
+/// Maximum number of documents that are searched.
 const DOCUMENTS_MAX: usize = 50_000;
-/// Passages returned unless told otherwise.
+/// Default number of passages returned.
 const RESULTS: usize = 10;
-/// What stands between a datasource and the path in an id.
+/// Separator of datasource and path in an id.
 pub(crate) const SEPARATOR: char = ':';
 
-/// Looks for the words of a query.
+/// Searches for the words of a query.
 pub(crate) fn search(input: &Value, context: &ToolContext<'_>) -> Result<ToolEnd, Failure> {
     let wanted: BTreeSet<String> = words(text(input, "query")).collect();
     if wanted.is_empty() {
@@ -66,7 +66,7 @@ pub(crate) fn document(input: &Value, context: &ToolContext<'_>) -> Result<ToolE
     let nothing = || Failure::new(Code::NotFound, format!("no document has the id `{id}`"));
     let (name, below) = id.split_once(SEPARATOR).ok_or_else(nothing)?;
     let source = source(name, context)?;
-    // Only what a search would find: nothing is made of the text of an id.
+    // Only what a search would find: no path is built from the text of an id.
     let path = documents(source, context)?
         .into_iter()
         .find(|path| relative(source, path) == below)
@@ -88,11 +88,11 @@ pub(crate) fn documents(
     let real = source.path.to_str().ok_or_else(|| {
         Failure::new(
             Code::CannotRead,
-            format!("the path of `{shown}` is no text"),
+            format!("the path of `{shown}` is not text"),
         )
     })?;
     if place::is_hidden(real, context) || place::is_no_file(real) {
-        let why = format!("the datasource `{shown}` holds no documents");
+        let why = format!("the datasource `{shown}` contains no documents");
         return Err(Failure::new(Code::Protected, why));
     }
     if walk::start(real, shown)? == walk::Start::File {
@@ -112,7 +112,7 @@ pub(crate) fn documents(
     Ok(paths)
 }
 
-/// Returns the path of a document below its datasource; of a single file, its name.
+/// Returns the path of a document relative to its datasource; for a single file, its name.
 pub(crate) fn relative<'p>(source: &Datasource, path: &'p str) -> &'p str {
     let root = source.path.to_str().unwrap_or_default();
     match path
@@ -136,7 +136,7 @@ fn told(source: &Datasource, path: &str, number: usize, passage: &str, rank: Ran
     })
 }
 
-/// How good a passage is; less is better.
+/// Rank of a passage; less is better.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 struct Rank {
     /// Counted down from the largest number.
@@ -166,7 +166,7 @@ fn words(text: &str) -> impl Iterator<Item = String> {
         .map(str::to_lowercase)
 }
 
-/// Cuts a text at the ends of lines into passages.
+/// Splits a text into passages at line breaks.
 fn passages(text: &str) -> impl Iterator<Item = &str> {
     let mut rest = text;
     std::iter::from_fn(move || {

@@ -1,12 +1,11 @@
 //! The built-in tools of a model stage: files, searches, shell lines, requests.
 //!
-//! A [`Tool`] has a name, a description and a schema for the model, the [`Shape`] by which
-//! [`interlock_facts`] finds its facts, and [`Tool::run`]. It knows no model and no run, and
-//! decides nothing about permission: whoever runs it has asked the judge before, and passes
-//! on the facts that were judged. A tool does nothing that those facts do not say; where the
-//! disk has changed since, it refuses with [`Code::Moved`].
+//! A [`Tool`] has a name, a description and a schema for the model, the [`Shape`] from which [`interlock_facts`] determines its
+//! facts, and [`Tool::run`]. It knows no model and no run, and decides nothing about permission: the caller has asked the judge
+//! before, and passes the judged facts. A tool does only what those facts contain; if the disk has changed since, it refuses with
+//! [`Code::Moved`].
 //!
-//! Blocking, for plain threads; [`Cancel`](interlock_process::Cancel) ends a call from another one. Every failure is a
+//! Blocking, for plain threads; [`Cancel`](interlock_process::Cancel) cancels a call from another one. Every failure is a
 //! [`ToolEnd`] with a stable code and a sentence for the model.
 //!
 //! [`Shape`]: interlock_facts::Shape

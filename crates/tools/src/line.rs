@@ -1,4 +1,4 @@
-//! `Bash` and CodeMie's `bash`: a shell line, carried by `interlock exec`.
+//! `Bash` and CodeMie's `bash`: shell lines, run by `interlock exec`.
 
 use std::time::Duration;
 
@@ -20,9 +20,9 @@ use crate::{
 };
 use follow::{CommandSpec, Outcome, Stop, Streams};
 
-/// How long a line may take unless told otherwise.
+/// Default time limit of a line.
 const TIMEOUT: Duration = Duration::from_secs(120);
-/// Bytes of standard output that CodeMie's tool returns.
+/// Maximum size of standard output that CodeMie's tool returns, in bytes.
 const STDOUT_BYTES_MAX: usize = 10 * 1024 * 1024;
 
 /// Runs a line and shows everything it prints.
@@ -47,7 +47,7 @@ pub(crate) fn bash(input: &Value, context: &ToolContext<'_>) -> Result<ToolEnd, 
     Ok(end)
 }
 
-/// Runs a line as CodeMie's tool does: its standard output is the result.
+/// Runs a line like CodeMie's tool, whose result is the standard output.
 pub(crate) fn codemie(input: &Value, context: &ToolContext<'_>) -> Result<ToolEnd, Failure> {
     let wrong = |why: String| Failure::new(Code::InvalidArguments, why);
     let directory = starts_at(input, context.call_context, &RealDisk).map_err(wrong)?;
@@ -81,10 +81,10 @@ pub(crate) fn codemie(input: &Value, context: &ToolContext<'_>) -> Result<ToolEn
     Ok(end)
 }
 
-/// Returns where CodeMie's line starts, without links.
+/// Returns the directory of CodeMie's line, with links resolved.
 ///
 /// # Errors
-/// One sentence: the place that the call names cannot be judged.
+/// One sentence: the directory in the call cannot be judged.
 pub(crate) fn starts_at(
     input: &Value,
     call_context: &CallContext,
@@ -114,7 +114,7 @@ impl ShellCall<'_> {
         let not_started = |why: String| Failure::new(Code::NotStarted, why);
         let carrier = context
             .carrier
-            .ok_or_else(|| not_started("no shell line can be carried here".to_owned()))?;
+            .ok_or_else(|| not_started("no shell line can be run here".to_owned()))?;
         let order = Order {
             plan: self.plan(&carrier, context)?,
             level_max: carrier.level_max,
@@ -130,7 +130,7 @@ impl ShellCall<'_> {
             .map_err(|error| not_started(format!("the line was not started: {error}")))
     }
 
-    /// Takes the plan of the verdict, which must be for this line and this place.
+    /// Returns the plan of the verdict, which must be for this line and this place.
     fn plan(&self, carrier: &Carrier<'_>, context: &ToolContext<'_>) -> Result<Plan, Failure> {
         let mut plan = carrier.plan.clone();
         let is_same = matches!(&plan.start, Start::Line(line) if line == self.text)
@@ -140,7 +140,7 @@ impl ShellCall<'_> {
             return Err(Failure::new(Code::NotStarted, why));
         }
         if let Some(confinement) = &mut plan.confinement {
-            // What a call of a stage starts is over when its end is told.
+            // Programs that a stage's call starts have ended when its end is reported.
             confinement.left_over = LeftOver::End;
         }
         let given = context.environment.iter().chain(&self.variables);
@@ -148,7 +148,7 @@ impl ShellCall<'_> {
         Ok(plan)
     }
 
-    /// Says how the line ended, without what it printed.
+    /// Describes how the line ended, without its output.
     fn end(&self, outcome: &Outcome, context: &ToolContext<'_>) -> ToolEnd {
         let failed = |code: Code, why: String| ToolEnd::failed(code, why);
         let (ended, mut end) = match (&outcome.told, outcome.stopped) {
@@ -175,7 +175,7 @@ impl ShellCall<'_> {
                     (None, Some(ended)) => of_exit(ended.exit),
                     (None, None) => failed(
                         Code::NotStarted,
-                        "nobody told how the line ended: it may have run".to_owned(),
+                        "it is unknown how the line ended: it may have run".to_owned(),
                     ),
                 };
                 (ended, end)

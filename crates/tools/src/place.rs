@@ -1,17 +1,17 @@
-//! Where a path of a call leads, and whether the tool may go there.
+//! The target of a call's path, and whether the tool may access it.
 
 use interlock_core::call::FileWrite;
 use interlock_facts::{CallContext, Located, RealDisk, locate};
 
 use crate::{Code, ToolContext, end::Failure};
 
-/// Trees that hold no files of a disk: reading there may act, wait forever, or show processes.
+/// Trees without regular files: reading there may have effects, block forever, or show processes.
 const NO_FILES: [&str; 3] = ["/proc", "/sys", "/dev"];
 
-/// Which places a tool may touch.
+/// The places that a tool may access.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Bounds {
-    /// Every file of the machine that is not Interlock's own.
+    /// Every file of the machine that does not belong to Interlock.
     Machine,
     /// The project and the temporary directory.
     Project,
@@ -26,7 +26,7 @@ pub(crate) enum Aim {
     Write,
 }
 
-/// Finds a path as a call names it, where the tool may go and as it was judged.
+/// Finds the path in a call, if the tool may access it and it is as it was judged.
 pub(crate) fn find(
     path: &str,
     aim: Aim,
@@ -55,7 +55,7 @@ pub(crate) fn find(
     ))
 }
 
-/// Tells whether a tool may go to a path without links.
+/// Checks whether a tool may access a path without links.
 pub(crate) fn check(real: &str, bounds: Bounds, context: &ToolContext<'_>) -> Result<(), Failure> {
     let here = context.call_context;
     if is_hidden(real, context) {
@@ -67,7 +67,7 @@ pub(crate) fn check(real: &str, bounds: Bounds, context: &ToolContext<'_>) -> Re
     if is_no_file(real) {
         return Err(Failure::new(
             Code::NotAFile,
-            format!("`{real}` is no file of a disk"),
+            format!("`{real}` is not a file of a disk"),
         ));
     }
     let outside = match bounds {
@@ -83,7 +83,7 @@ pub(crate) fn check(real: &str, bounds: Bounds, context: &ToolContext<'_>) -> Re
     outside.map_or(Ok(()), |why| Err(Failure::new(Code::OutsideProject, why)))
 }
 
-/// Says that a path without links lies where a stage may not write; `None`: it does not.
+/// Returns why a stage may not write a path without links; `None` if it may.
 pub(crate) fn outside(real: &str, here: &CallContext) -> Option<String> {
     let temporary = here.temporary.as_deref();
     let inside = is_within(real, &here.project_root)
@@ -91,26 +91,26 @@ pub(crate) fn outside(real: &str, here: &CallContext) -> Option<String> {
     (!inside).then(|| format!("`{real}` lies outside the project and the temporary directory"))
 }
 
-/// Tells whether a path is Interlock's state or lies in it.
+/// Returns whether a path is Interlock's state or inside it.
 pub(crate) fn is_hidden(real: &str, context: &ToolContext<'_>) -> bool {
     let state = context.call_context.state_directory.as_deref();
     state.is_some_and(|state| is_within(real, state))
 }
 
-/// Tells whether a path lies in a tree that holds no files of a disk.
+/// Returns whether a path is in a tree without regular files.
 pub(crate) fn is_no_file(real: &str) -> bool {
     let shared = is_within(real, "/dev/shm");
     !shared && NO_FILES.iter().any(|tree| is_within(real, tree))
 }
 
-/// Tells whether a plain absolute path is `directory` or below it.
+/// Returns whether a normalized absolute path is `directory` or below it.
 pub(crate) fn is_within(path: &str, directory: &str) -> bool {
     let directory = directory.trim_end_matches('/');
     path.strip_prefix(directory)
         .is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
 }
 
-/// Returns a path as a model is shown it: relative where it is in the project.
+/// Returns a path as shown to a model: relative if it is in the project.
 pub(crate) fn shown(real: &str, context: &ToolContext<'_>) -> String {
     let root = context.call_context.project_root.trim_end_matches('/');
     let inside = real.strip_prefix(root);
@@ -120,6 +120,6 @@ pub(crate) fn shown(real: &str, context: &ToolContext<'_>) -> String {
         (Some(""), _) => ".",
         _ => real,
     };
-    // A name may hold line ends, which would look like another one.
+    // A name may contain line breaks, after which the rest would look like another name.
     interlock_facts::one_line(text, 4_096)
 }

@@ -1,7 +1,7 @@
-//! What a person is shown of a call before they say yes or no.
+//! The summary of a call that a person is shown before approving it.
 //!
-//! For the eye: it is no part of what a grant is bound to. Control and direction characters
-//! are escaped, secrets are masked, and it has at most [`BYTES_MAX`] bytes.
+//! It is only for display, and not part of what a grant is bound to. Control and direction characters are escaped, secrets are
+//! masked, and it has at most [`BYTES_MAX`] bytes.
 
 mod secrets;
 
@@ -17,22 +17,22 @@ pub use secrets::Secrets;
 
 use crate::{Arguments, Tool, files::edit::Replacement, input};
 
-/// Bytes of the longest summary.
+/// Maximum size of a summary in bytes.
 const BYTES_MAX: usize = 2_048;
-/// Bytes of a summary that are left for what is said at its end.
+/// Number of bytes of a summary that are reserved for its end.
 const REST_BYTES: usize = 48;
-/// Characters of one line of it.
+/// Maximum number of characters of a line.
 const LINE_CHARS_MAX: usize = 400;
-/// Bytes of the largest text that is compared line by line.
+/// Maximum size of a text that is compared line by line, in bytes.
 const COMPARED_BYTES_MAX: u64 = 1024 * 1024;
-/// How long a comparison may look for the shortest way.
+/// Time limit of searching the shortest diff.
 const COMPARED_FOR: std::time::Duration = std::time::Duration::from_millis(100);
 
 impl Tool {
-    /// Writes what matters of a call for the person who is asked about it.
+    /// Describes a call for the person who is asked about it.
     ///
-    /// Of a shell line: the line, and what it runs, reads, writes and reaches. Of an edit: the
-    /// file and what would change in it. Of everything else: the arguments.
+    /// For a shell line: the line, and what it runs, reads, writes and connects to. For an edit: the file and the diff. For
+    /// everything else: the arguments.
     #[must_use]
     pub fn summary(
         self,
@@ -59,7 +59,7 @@ impl Tool {
 }
 
 impl Arguments {
-    /// Writes the arguments of any tool for the person who is asked about its call.
+    /// Describes the arguments of any tool for the person who is asked about its call.
     #[must_use]
     pub fn summary(&self, secrets: &Secrets) -> String {
         let mut text = Text::new(secrets);
@@ -68,7 +68,7 @@ impl Arguments {
     }
 }
 
-/// A summary while it is written.
+/// A summary under construction.
 struct Text<'a> {
     secrets: &'a Secrets,
     lines: Vec<String>,
@@ -82,7 +82,7 @@ impl<'a> Text<'a> {
         }
     }
 
-    /// Adds a text line by line, each behind `mark`; its secrets are masked first.
+    /// Adds a text line by line, each after `mark`; its secrets are masked first.
     fn add(&mut self, mark: &str, text: &str) {
         let masked = self.secrets.masked(text);
         for line in masked.lines() {
@@ -100,7 +100,7 @@ impl<'a> Text<'a> {
             let text = value
                 .as_str()
                 .map_or_else(|| canonical_text(value), str::to_owned);
-            // The name tells that it is a secret, so they are looked at together.
+            // The name shows that it is a secret, so they are examined together.
             let masked = self.secrets.masked_value(&name, &text);
             let shown: Vec<String> = masked
                 .lines()
@@ -191,7 +191,7 @@ impl<'a> Text<'a> {
         if let (Some(old), Some(new)) = (old, made) {
             return self.difference(&old, &new);
         }
-        // It cannot be made, or nobody can look: the texts themselves.
+        // It cannot be computed, or the file cannot be read: show the texts themselves.
         for edit in edits {
             if edit.all {
                 self.lines.push("every place:".to_owned());
@@ -211,7 +211,7 @@ impl<'a> Text<'a> {
         }
     }
 
-    /// Names the file, and where it really is if that is elsewhere.
+    /// Names the file, and its real path if that differs.
     fn file(&mut self, path: &str, call: &ToolCall) {
         self.add("", path);
         for write in &call.facts.writes {
@@ -239,7 +239,7 @@ impl<'a> Text<'a> {
         }
     }
 
-    /// Joins the lines, as many as there is room for.
+    /// Joins the lines, as many as fit.
     fn written(self) -> String {
         let mut text = String::new();
         for (index, line) in self.lines.iter().enumerate() {
@@ -265,12 +265,12 @@ fn path(used: &PathUse) -> String {
     }
 }
 
-/// Returns what is in the file that a call writes; empty where there is none, `None` where nobody can look.
+/// Returns the contents of the file that a call writes; empty if there is none, `None` if it cannot be read.
 fn old_text(call: &ToolCall, disk: &dyn Disk) -> Option<String> {
     let [write] = call.facts.writes.as_slice() else {
         return None;
     };
-    // What lies elsewhere is not shown to whoever asks to write it.
+    // Files elsewhere are not shown to a model that asks to write them.
     write.relative.as_ref()?;
     match disk.read(write.path.as_deref()?, COMPARED_BYTES_MAX) {
         Ok(None) => Some(String::new()),

@@ -60,7 +60,7 @@ fn listed(wanted: &Documents<'_>, context: &ToolContext<'_>) -> Result<Vec<Value
             document.insert("source".to_owned(), json!(id));
             document.insert("file_path".to_owned(), json!(below));
             document.insert("chunk_num".to_owned(), json!(0));
-            // What is no text has none.
+            // What is not text has none.
             if wanted.content
                 && let Ok(text) = read::whole_text(&path, &path, context)
             {
@@ -107,7 +107,7 @@ enum Pattern {
 impl Chosen {
     fn new(wanted: &Documents<'_>) -> Result<Self, Failure> {
         let wrong = |what: &str, why: String| {
-            let why = format!("`{what}` is no pattern of documents: {why}");
+            let why = format!("`{what}` is not a pattern of documents: {why}");
             Failure::new(Code::InvalidArguments, why)
         };
         let mut filter = None;

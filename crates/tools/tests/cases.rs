@@ -42,7 +42,7 @@ struct Step {
     arguments: Value,
     /// Its code; without one it must succeed.
     code: Option<String>,
-    /// Its whole text.
+    /// The complete text.
     text: Option<String>,
     #[serde(default)]
     has: Vec<String>,

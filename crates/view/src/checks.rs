@@ -59,7 +59,7 @@ const CHECKS: &[(&str, &[Code])] = &[
     ),
     ("it uses no blocked variable", &[Code::EnvBlocked]),
     (
-        "what it writes lies where it may, and is not too much",
+        "what it writes is within the allowed paths and limits",
         &[Code::OutsideProject, Code::EditTooLarge, Code::TooManyFiles],
     ),
 ];

@@ -121,9 +121,9 @@ fn detail(seq: u64, event: &Event) -> String {
         } => {
             let but = match not_held.as_slice() {
                 [] => String::new(),
-                missing => format!(", not held: {}", missing.join(", ")),
+                missing => format!(", not confined: {}", missing.join(", ")),
             };
-            format!("{call} held at level `{level}`{but}")
+            format!("{call} confined at level `{level}`{but}")
         }
         Event::LineEnded {
             call,
@@ -238,7 +238,7 @@ fn detail(seq: u64, event: &Event) -> String {
         Event::TurnEnded { n, calls, .. } => format!("message {n} with {calls} calls"),
         Event::RegionPassed { to, .. } => format!("to {to}"),
         Event::Parted { line, .. } => format!("at {line}"),
-        Event::EffectLost { .. } => "who carried it out is gone".to_owned(),
+        Event::EffectLost { .. } => "the process that ran it is gone".to_owned(),
         Event::StageStarted { .. }
         | Event::InterruptDequeued { .. }
         | Event::RegionReopened { .. }

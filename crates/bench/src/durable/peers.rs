@@ -123,5 +123,5 @@ fn printed(command: &mut Command) -> Result<Value> {
     ensure!(output.status.success(), "{command:?}: {output:?}");
     let text = String::from_utf8_lossy(&output.stdout);
     let line = text.lines().last().unwrap_or_default();
-    serde_json::from_str(line).with_context(|| format!("`{line}` is no JSON"))
+    serde_json::from_str(line).with_context(|| format!("`{line}` is not JSON"))
 }

@@ -4,7 +4,7 @@ use clap::{Command, CommandFactory as _};
 
 use super::Cli;
 
-/// The commands a person sees, in groups.
+/// The commands shown to people, in groups.
 const GROUPS: [(&str, &[&str]); 5] = [
     (
         "Guard an agent",
@@ -57,13 +57,13 @@ const GROUPS: [(&str, &[&str]); 5] = [
     ),
 ];
 
-/// Columns before what a command does.
+/// Number of columns before a command's description.
 const INDENT: usize = 14;
 
-/// Columns that lines take at most.
+/// Maximum number of columns of a line.
 const WIDTH_MAX: usize = 100;
 
-/// Returns the table of commands, with its first screen in groups.
+/// Returns the command table, with its first screen in groups.
 pub(crate) fn command() -> Command {
     let command = Cli::command();
     let template = template(&command, width());
@@ -96,7 +96,7 @@ fn template(command: &Command, width: usize) -> String {
     text
 }
 
-/// Writes a command and what it does, broken where the terminal ends.
+/// Writes a command and its description, wrapped at the width of the terminal.
 fn line(name: &str, about: &str, width: usize) -> String {
     let mut text = format!("  {name:<indent$}", indent = INDENT - 2);
     let mut column = INDENT;

@@ -49,12 +49,12 @@ pub(crate) struct CarryArgs {
     pub(crate) clean_on_end: bool,
 }
 
-/// Reads the name of a run.
+/// Parses the name of a run.
 fn run_name(text: &str) -> Result<String, String> {
     name_fault(text).map_or_else(|| Ok(text.to_owned()), |why| Err(why.to_owned()))
 }
 
-/// Reads `NAME=VALUE`.
+/// Parses `NAME=VALUE`.
 fn assignment(text: &str) -> Result<(String, String), String> {
     let (name, value) = text.split_once('=').ok_or("write it as NAME=VALUE")?;
     if name.is_empty() {
@@ -148,14 +148,14 @@ pub(crate) enum Asking {
 }
 
 impl ProceedArgs {
-    /// Tells whether anything was said.
+    /// Returns whether any option was given.
     pub(crate) fn is_any(&self) -> bool {
         let fate = self.again || self.failed || self.fail_with.is_some() || self.done.is_some();
         let rest = self.adopt || self.headless || self.state.is_some();
         fate || rest || self.answer.is_some() || !self.variables.is_empty()
     }
 
-    /// Returns what became of what was cut off, where the person says it.
+    /// Returns how to settle the interrupted step, if the person says so.
     pub(crate) fn fate(&self) -> Option<EffectSettlement> {
         let failed = self.fail_with.or(self.failed.then_some(1));
         if let Some(code) = failed {

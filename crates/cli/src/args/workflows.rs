@@ -58,7 +58,7 @@ pub(crate) struct FindingArgs {
 }
 
 impl FindingArgs {
-    /// Returns the format that is asked for.
+    /// Returns the requested format.
     pub(crate) const fn format(&self) -> FindingFormat {
         if self.json {
             FindingFormat::Json
@@ -282,7 +282,7 @@ pub(crate) struct GraphArgs {
     pub(crate) output: Option<PathBuf>,
 }
 
-/// Reads a level by its name.
+/// Parses the name of a level.
 fn level(word: &str) -> Result<Level, String> {
     Level::named(word)
         .ok_or_else(|| format!("there is {}", Level::ALL.map(Level::as_str).join(", ")))

@@ -1,7 +1,7 @@
-//! Whether what is typed at this terminal may come from an agent instead of a person.
+//! Whether input at this terminal may come from an agent instead of a person.
 //!
-//! A multiplexer types into its panes for whoever reaches its server, and `TIOCSTI` for whoever has the
-//! same terminal. Where neither is kept from a guarded agent, an answer typed here is worth nothing.
+//! A multiplexer types into its panes for everybody who reaches its server, and `TIOCSTI` does for every process with the same
+//! terminal. If a guarded agent has access to either, an answer typed here proves nothing.
 
 use std::{fs::File, io, os::fd::AsFd as _, os::unix::fs::MetadataExt as _};
 
@@ -17,7 +17,7 @@ use interlock_store::{EventLog as _, Home};
 use super::{Guarded, ancestors_of};
 use crate::failure::Failure;
 
-/// Programs that type into their panes for others, by the names of their servers.
+/// Multiplexers that type into their panes for others, with the names of their servers.
 const MULTIPLEXERS: [(&str, &str); 4] = [
     ("tmux: server", "tmux"),
     ("tmux", "tmux"),
@@ -25,20 +25,20 @@ const MULTIPLEXERS: [(&str, &str); 4] = [
     ("zellij", "zellij"),
 ];
 
-/// What splits a variable, and which part is the server's number.
+/// Separator of a variable's parts, and the index of the part with the server's number.
 type ServerNumber = Option<(char, usize)>;
 
-/// Variables that a multiplexer sets in its panes, and where the server's number stands in them.
+/// Variables that a multiplexer sets in its panes, and where they contain the server's number.
 const VARIABLES: [(&str, &str, ServerNumber); 3] = [
     ("TMUX", "tmux", Some((',', 1))),
     ("STY", "screen", Some(('.', 0))),
     ("ZELLIJ", "zellij", None),
 ];
 
-/// Switches off `TIOCSTI` where it holds 0; older systems have no such switch.
+/// Disables `TIOCSTI` if it contains 0; older systems have no such switch.
 const LEGACY_TIOCSTI: &str = "/proc/sys/dev/tty/legacy_tiocsti";
 
-/// The device `/dev/tty`: the terminal of whoever asks.
+/// Device number of `/dev/tty`, the terminal of the calling process.
 const OWN_TERMINAL: u64 = 5 << 8;
 
 /// A multiplexer around this terminal.
@@ -47,7 +47,7 @@ struct Multiplexer {
     server: Option<u32>,
 }
 
-/// Refuses where one of the `guarded` could have typed what is typed here.
+/// Refuses if one of the `guarded` clients could have typed the input here.
 pub(super) fn refuse_injected(home: &Home, guarded: &[Guarded]) -> Result<(), Failure> {
     let multiplexers = multiplexers()?;
     let terminal = terminal();
@@ -80,7 +80,7 @@ fn refused(one: &Guarded, by: &str) -> Failure {
     .into()
 }
 
-/// Lists the multiplexers that this process runs in, also where its variables were taken away.
+/// Lists the multiplexers that this process runs in, even if their variables were removed.
 fn multiplexers() -> Result<Vec<Multiplexer>, Failure> {
     let mut found: Vec<Multiplexer> = Vec::new();
     for above in ancestors_of(std::process::id())? {
@@ -111,7 +111,7 @@ fn is_alive(one: &Guarded) -> bool {
     process::look(one.process.pid).is_some_and(|found| found.client == one.process)
 }
 
-/// Tells whether lines of a run's agent may do what `what` names; what cannot be read may.
+/// Returns whether lines of a run's agent may do what `what` names; true if unknown.
 fn may(home: &Home, one: &Guarded, what: NotHeld) -> bool {
     let Ok(log) = home.open_run(&one.run) else {
         return true;
@@ -122,7 +122,7 @@ fn may(home: &Home, one: &Guarded, what: NotHeld) -> bool {
     kernel_lets(run.confined.as_ref(), what) || carries_not_all(&machine)
 }
 
-/// Tells whether the kernel lets a run's lines do `what`, as far as it held the last of them.
+/// Returns whether the kernel lets a run's lines do `what`, according to how it confined the last of them.
 fn kernel_lets(confined: Option<&Confined>, what: NotHeld) -> bool {
     let Some(confined) = confined else {
         return interlock_sandbox::reading_level() < Level::Files;
@@ -132,7 +132,7 @@ fn kernel_lets(confined: Option<&Confined>, what: NotHeld) -> bool {
         || confined.not_held.iter().any(|known| known == what.as_str())
 }
 
-/// Tells whether an agent works in a state of the machine whose lines nobody carries.
+/// Returns whether an agent works in a state of the machine whose lines are not rewritten.
 fn carries_not_all(machine: &Machine) -> bool {
     let of = |machine: &Machine| {
         machine.states.values().any(|state| {
@@ -142,7 +142,7 @@ fn carries_not_all(machine: &Machine) -> bool {
     of(machine) || machine.machines.values().any(of)
 }
 
-/// Returns the terminal that is read from.
+/// Returns the terminal that input is read from.
 fn terminal() -> Option<u64> {
     let input = io::stdin().as_fd().try_clone_to_owned().ok()?;
     let device = File::from(input).metadata().ok()?.rdev();
@@ -152,14 +152,14 @@ fn terminal() -> Option<u64> {
     }
 }
 
-/// Tells whether the system lets a process type into its own terminal.
+/// Returns whether the system lets a process type into its own terminal.
 fn types_are_taken() -> bool {
     let switch = std::fs::read_to_string(LEGACY_TIOCSTI);
     let is_off = switch.is_ok_and(|text| text.trim() == "0");
     cfg!(target_os = "linux") && (!is_off || is_root())
 }
 
-/// Tells whether this is root's process, for whom the switch holds nothing.
+/// Returns whether this process belongs to root, for whom the switch has no effect.
 fn is_root() -> bool {
     std::fs::metadata("/proc/self").is_ok_and(|about| about.uid() == 0)
 }

@@ -1,4 +1,4 @@
-//! `backtest`: a workflow against sessions that really happened.
+//! `backtest`: judges recorded sessions under a workflow.
 
 mod find;
 mod judge;
@@ -46,7 +46,7 @@ pub(crate) fn run(app: &App, args: &BacktestArgs) -> Done {
     Ok(())
 }
 
-/// What is wrong with the workflow is a mistake of whoever asks: code 1 says that calls are refused.
+/// Turns errors of the workflow into usage errors: code 1 is reserved for refused calls.
 fn as_usage(failure: Failure) -> Failure {
     match failure {
         Failure::Said(_) => Failure::Said(Exit::Usage),
@@ -54,9 +54,9 @@ fn as_usage(failure: Failure) -> Failure {
     }
 }
 
-/// Says in one sentence what a workflow would have refused; `true`: it would have refused something.
+/// Describes in one sentence what a workflow would have refused; returns `true` if anything.
 ///
-/// Exit codes that are not known stay so.
+/// Unknown exit codes stay unknown.
 pub(crate) fn sentence(
     app: &App,
     name: &str,

@@ -1,4 +1,4 @@
-//! `check`: every error and warning of workflow files.
+//! `check`: reports every error and warning of workflow files.
 
 mod promised;
 
@@ -124,7 +124,7 @@ pub(crate) fn run(app: &App, args: &CheckArgs) -> Done {
     }
 }
 
-/// Says of a file what a client does not have for it.
+/// Reports that a client lacks something that a file needs.
 fn of_client(file: &str, lack: &MissingTool) -> Finding {
     Finding {
         rule: "missing_client_tool".to_owned(),
@@ -136,7 +136,7 @@ fn of_client(file: &str, lack: &MissingTool) -> Finding {
     }
 }
 
-/// Reads the sessions that workflows are held against; `None`: it is not asked for.
+/// Reads the sessions to check workflows against; returns `None` if this was not requested.
 fn sessions(app: &App, args: &CheckArgs) -> Result<Option<Found>, Failure> {
     let Some(wanted) = &args.against_sessions else {
         return Ok(None);
@@ -192,7 +192,7 @@ fn against_sessions(
     Ok(told)
 }
 
-/// Reads what is to be checked, each with the name it is shown by.
+/// Reads the files to check, each with the name shown for it.
 fn sources(
     app: &App,
     library: &Library,
@@ -233,7 +233,7 @@ fn of_project(app: &App, library: &Library) -> Result<Vec<(String, Source)>, Fai
     Ok(found)
 }
 
-/// Reads the workflows of a folder; of a project's root, those that the project has.
+/// Reads the workflows of a folder; of a project's root, the project's workflows.
 fn of_folder(app: &App, library: &Library, folder: &str) -> Result<Vec<(String, Source)>, Failure> {
     let path = Path::new(folder);
     let below = [".interlock/workflows", ".flowstate"].map(|name| path.join(name));
@@ -247,7 +247,7 @@ fn of_folder(app: &App, library: &Library, folder: &str) -> Result<Vec<(String, 
         for file in workflow_files(&root).map_err(Failure::usage)? {
             let shown = file.display().to_string();
             let source = library.open(&shown).map_err(Failure::usage)?;
-            // Other files may lie there, too; one that cannot be read may be a workflow.
+            // The folder may contain other files; one that cannot be read may be a workflow.
             if may_be_workflow(&source) {
                 found.push((shown, source));
             } else {
@@ -263,7 +263,7 @@ fn of_folder(app: &App, library: &Library, folder: &str) -> Result<Vec<(String, 
     Ok(found)
 }
 
-/// Finds the client that is meant.
+/// Finds the client of that name.
 fn client(word: &str) -> Result<ClientId, Failure> {
     ClientId::named(word).ok_or_else(|| {
         let known = ClientId::ALL.map(|(word, _)| format!("`{word}`"));
@@ -272,7 +272,7 @@ fn client(word: &str) -> Result<ClientId, Failure> {
     })
 }
 
-/// Says what a client does not have.
+/// Reports what a client lacks.
 pub(super) fn warn(app: &App, lack: &MissingTool) -> Done {
     let word = app.output.styled(Style::Yellow, "note:");
     app.output

@@ -1,4 +1,4 @@
-//! `compare`: two runs beside each other, or the log of one run under another workflow.
+//! `compare`: compares two runs, or judges the log of one run under another workflow.
 
 use std::path::Path;
 
@@ -21,7 +21,7 @@ use crate::{
     output::Style,
 };
 
-/// Events of one difference that are shown of each run.
+/// Maximum number of events of a difference shown for each run.
 const LINES_MAX: usize = 12;
 
 pub(crate) fn run(app: &App, args: &CompareArgs) -> Done {
@@ -48,7 +48,7 @@ pub(crate) fn run(app: &App, args: &CompareArgs) -> Done {
     Ok(())
 }
 
-/// A run that is not found is a mistake of whoever asks: code 1 says that there is a difference.
+/// Turns a missing run into a usage error: code 1 is reserved for a difference.
 fn as_usage(failure: Failure) -> Failure {
     match failure {
         Failure::Error(_, error) => Failure::Error(Exit::Usage, error),
@@ -90,7 +90,7 @@ impl Side {
         Ok(prints)
     }
 
-    /// Reads the events of a stretch, some of them.
+    /// Reads some of the events in a range.
     fn events(&self, range: &std::ops::Range<u64>) -> Result<Vec<Recorded>, Failure> {
         let events = self.log.events(range.start).take(LINES_MAX);
         let mut found = Vec::new();
@@ -129,7 +129,7 @@ fn project_of(home: &Home, id: &RunId) -> Result<String, Failure> {
     Ok(project.unwrap_or_default())
 }
 
-/// Compares two runs; tells whether they differ.
+/// Compares two runs; returns whether they differ.
 fn runs(app: &App, args: &CompareArgs, left: &Side, right: &Side) -> Result<bool, Failure> {
     let aligned = Alignment::of(&left.prints()?, &right.prints()?);
     let all: Vec<&Stretch> = aligned.differences().map(|(_, stretch)| stretch).collect();
@@ -196,7 +196,7 @@ fn json_line(recorded: &Recorded) -> Value {
     json!({ "seq": recorded.seq, "event": told.title, "detail": told.detail })
 }
 
-/// Judges the log of a run under a workflow; tells whether anything comes out differently.
+/// Judges the log of a run under a workflow; returns whether anything differs.
 fn under(
     app: &App,
     args: &CompareArgs,
@@ -204,7 +204,7 @@ fn under(
     id: RunId,
     workflow: &str,
 ) -> Result<bool, Failure> {
-    // The exit code for "there is a difference" says nothing else.
+    // The exit code for a difference means nothing else.
     let other = live::load_to_read(app, workflow).map_err(|failure| match failure {
         Failure::Said(_) => Failure::Said(Exit::Usage),
         failure => as_usage(failure),

@@ -1,4 +1,4 @@
-//! `console`: a web page on this machine that shows every run and takes a person's answers.
+//! `console`: serves a local web page that shows every run and accepts a person's answers.
 
 use std::{
     io::{IsTerminal as _, Write as _},
@@ -53,8 +53,8 @@ pub(crate) fn run(app: &App, args: &ConsoleArgs) -> Done {
     serve(app, home, (args.port, &fragment, opens), None)
 }
 
-/// Serves the runs of `home` until Ctrl-C, until no answer can be typed any more, or until the passkey is enrolled
-/// that is to be; the page opens at `fragment`.
+/// Serves the runs of `home` until Ctrl-C, until the terminal is closed, or until the requested passkey is enrolled; the page
+/// opens at `fragment`.
 pub(crate) fn serve(
     app: &App,
     home: Home,
@@ -117,7 +117,7 @@ pub(crate) fn serve(
     Ok(())
 }
 
-/// Returns what is masked: values of the environment whose names tell secrets.
+/// Returns the values to mask: those of variables whose names suggest secrets.
 pub(crate) fn secrets() -> Secrets {
     Secrets::of_environment(
         std::env::vars_os().filter_map(|(name, value)| {
@@ -126,9 +126,9 @@ pub(crate) fn secrets() -> Secrets {
     )
 }
 
-/// Returns what shell lines are judged by here.
+/// Returns the scenario in which shell lines are judged here.
 pub(crate) fn scenario(app: &App) -> Scenario {
-    // Runs are shown whatever the configuration is worth; `doctor` says what is wrong with it.
+    // Runs are shown even if the configuration has errors, which `doctor` reports.
     let person = Config::of_person(app::configuration().as_deref());
     let person = person.map(|config| config.shell).unwrap_or_default();
     let level = if interlock_confine::kernel_holds() {
@@ -144,12 +144,12 @@ pub(crate) fn scenario(app: &App) -> Scenario {
     }
 }
 
-/// Tells whether the project names a workflow that holds every session.
+/// Returns whether the project names a workflow that guards every session.
 fn has_policy(app: &App) -> bool {
     Config::of_project(&app.project()).is_ok_and(|config| config.workflow.is_some())
 }
 
-/// Throws away what was typed before the question is shown: it answers nothing, since nobody had seen it.
+/// Discards input typed before the question is shown, because nobody had seen it.
 fn forget_typed() {
     let input = std::io::stdin();
     if input.is_terminal() {
@@ -157,17 +157,17 @@ fn forget_typed() {
     }
 }
 
-/// Reads a line; `None`: nothing more comes.
+/// Reads a line; returns `None` at the end of the input.
 fn typed() -> Result<Option<String>, Failure> {
     let mut line = String::new();
     let read = std::io::stdin().read_line(&mut line)?;
     Ok((read > 0).then_some(line))
 }
 
-/// Opens an address in the person's browser; `false`: no program for it is found.
+/// Opens an address in the person's browser; returns `false` if no program for it is found.
 fn open(address: &str, project: &Path) -> bool {
     let env = |name: &str| variable(name);
-    // Without a screen a browser in the terminal would take this one.
+    // Without a graphical screen, a text browser would take over this terminal.
     let has_screen = cfg!(target_os = "macos")
         || ["DISPLAY", "WAYLAND_DISPLAY"]
             .iter()

@@ -1,4 +1,4 @@
-//! `convert`: a workflow in the native format, or what of it cannot be said there.
+//! `convert`: converts a workflow to the native format, or lists what that format cannot express.
 
 use std::path::Path;
 
@@ -36,7 +36,7 @@ fn write(app: &App, args: &ConvertArgs, name: &str, converted: &Converted) -> Do
         .map_err(|error| anyhow::anyhow!("`{}` cannot be written: {error}", path.display()))?)
 }
 
-/// Returns the syntax that a name stands for.
+/// Returns the syntax for a file name.
 fn syntax(path: &Path) -> Syntax {
     let json = path
         .extension()

@@ -1,4 +1,4 @@
-//! `demo`: the main job, in a temporary folder, with a scripted agent on the real hook path.
+//! `demo`: shows the main use in a temporary folder, with a scripted agent on the real hook path.
 
 use std::{path::PathBuf, process::Command};
 
@@ -70,7 +70,7 @@ fn remove_on_interrupt(folder: Option<PathBuf>) -> Done {
     std::thread::spawn(move || {
         if signals.forever().next().is_some() {
             if let Some(folder) = folder.as_ref().and_then(|root| root.parent()) {
-                // What cannot be removed lies in the system's temporary directory.
+                // The folder is in the system's temporary directory, if it cannot be removed.
                 let _ = std::fs::remove_dir_all(folder);
             }
             std::process::exit(i32::from(Exit::Cancelled.code()));
@@ -79,7 +79,7 @@ fn remove_on_interrupt(folder: Option<PathBuf>) -> Done {
     Ok(())
 }
 
-/// Makes Ctrl-C end the demo between two acts, so that its folder is removed.
+/// Makes Ctrl-C end the demo between two steps, so that its folder is removed.
 fn stop_flag() -> Result<std::sync::Arc<std::sync::atomic::AtomicBool>, Failure> {
     let flag = std::sync::Arc::default();
     signal_hook::flag::register(signal_hook::consts::SIGINT, std::sync::Arc::clone(&flag))?;
@@ -206,7 +206,7 @@ impl<'a> Story<'a> {
         ))
     }
 
-    /// Proposes a call and, where it may run, runs it.
+    /// Proposes a call and, if it is allowed, runs it.
     fn call(&mut self, tool: &str, input: &Value, shown: &str) -> Done {
         match self.agent.propose(tool, input)? {
             Verdict::Deny(reason) => self.say(Style::Red, "denied", shown, &[&reason]),
@@ -254,7 +254,7 @@ impl<'a> Story<'a> {
         }
     }
 
-    /// Prints who did what, and why it ended so.
+    /// Prints who did what, and why it ended that way.
     fn say(&self, style: Style, who: &str, what: &str, why: &[&str]) -> Done {
         let output = self.app.output;
         if self.args.json {

@@ -1,4 +1,4 @@
-//! `doctor`: tries what is installed and says what holds.
+//! `doctor`: tests the installation and reports what is enforced.
 
 use interlock_clients::{
     ClientId,
@@ -52,7 +52,7 @@ pub(crate) fn run(app: &App, args: &DoctorArgs) -> Done {
     }
 }
 
-/// Says what is looked at from here.
+/// Returns what to examine from here.
 pub(crate) fn examination(app: &App, policy: bool) -> Result<Examination, Failure> {
     let state = app.home()?.path().to_owned();
     Ok(Examination {
@@ -61,7 +61,7 @@ pub(crate) fn examination(app: &App, policy: bool) -> Result<Examination, Failur
     })
 }
 
-/// Ends the marks of sessions that a run held.
+/// Removes the markers of guarded sessions.
 fn forget(app: &App, named: &str, as_json: bool) -> Done {
     authority::person(app, None)?;
     let configuration = app::configuration();
@@ -74,7 +74,7 @@ fn forget(app: &App, named: &str, as_json: bool) -> Done {
     ))
 }
 
-/// Compares the project's policy with what the clients here have.
+/// Compares the project's policy with the tools of the clients here.
 fn offer(app: &App, workflow: &str) -> Result<Vec<Check>, Failure> {
     let library = app.library_to_read();
     let loaded = library
@@ -100,7 +100,7 @@ fn offer(app: &App, workflow: &str) -> Result<Vec<Check>, Failure> {
     Ok(clients.into_iter().flat_map(of).collect())
 }
 
-/// Tries out each way in which a person is told that a question waits for them.
+/// Tests each way in which a person is notified of a question.
 fn notifications(app: &App, examination: &Examination) -> Result<Vec<Check>, Failure> {
     let config = Config::of_person(examination.configuration.as_deref())?.notify;
     let found = notifiers(&config, &|name| variable(name), &app.project());
@@ -138,13 +138,13 @@ fn notifications(app: &App, examination: &Examination) -> Result<Vec<Check>, Fai
     Ok(found.into_iter().map(check).collect())
 }
 
-/// Accepts the mods that are there, each as it is now.
+/// Accepts the present mods, each in its present form.
 fn accept(app: &App, examination: &Examination, quiet: bool) -> Done {
     authority::person(app, None)?;
     let home = app.home()?;
     for UnknownMod { found, .. } in unknown_mods(examination)? {
         if !found.is_whole() {
-            // Said by the check that follows, with the reason.
+            // The following check reports this, with the reason.
             continue;
         }
         home.accept_mod(&found)?;
@@ -156,7 +156,7 @@ fn accept(app: &App, examination: &Examination, quiet: bool) -> Done {
     Ok(())
 }
 
-/// Prints one line a client.
+/// Prints one line per client.
 fn table(app: &App, rows: &[Row]) -> Done {
     let head = [
         "client", "version", "hooks", "trusted", "answers", "gateway",

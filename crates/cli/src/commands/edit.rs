@@ -1,4 +1,4 @@
-//! `edit`: one place of a workflow file changed, and no other byte.
+//! `edit`: changes one part of a workflow file, and no other byte.
 
 use std::{
     io::Read as _,
@@ -61,7 +61,7 @@ pub(crate) fn run(app: &App, args: &EditArgs) -> Done {
     tell(app, args, &path, (&source, &edited), (&known, &found))
 }
 
-/// Says which files beside a workflow name what is called otherwise now; they are not changed.
+/// Reports which files next to a workflow use a name that has changed; they are not edited.
 fn mention_others(app: &App, path: &Path, operations: &[Operation]) {
     let stem = path.file_stem().unwrap_or_default().to_string_lossy();
     for ending in ["test.yaml", "properties.yaml"] {
@@ -112,7 +112,7 @@ fn tell(
         app.output
             .line(&style.map_or_else(|| line.to_owned(), |style| app.output.styled(style, line)))?;
     }
-    // What was so before is for `check` to say.
+    // `check` reports what was already wrong.
     let is_new = |one: &&Diagnostic| {
         !known
             .iter()
@@ -172,7 +172,7 @@ fn refused(app: &App, args: &EditArgs, source: &Source, refusal: &Refusal) -> Do
     Err(Failure::Said(Exit::Failed))
 }
 
-/// Returns the file that a word means; a shipped workflow has none.
+/// Returns the file of a workflow; a shipped workflow has none.
 fn file(library: &Library, wanted: &str) -> Result<PathBuf, Failure> {
     if Path::new(wanted).is_file() {
         return Ok(PathBuf::from(wanted));
@@ -184,12 +184,12 @@ fn file(library: &Library, wanted: &str) -> Result<PathBuf, Failure> {
     })
 }
 
-/// Reads a value: JSON, or the text itself.
+/// Parses a value: JSON, or the text itself.
 fn value(text: &str) -> Value {
     serde_json::from_str(text).unwrap_or_else(|_| Value::from(text))
 }
 
-/// Reads what has to be JSON.
+/// Parses a value that must be JSON.
 fn object(text: &str, what: &str) -> Result<Value, Failure> {
     let read: Value = serde_json::from_str(text)
         .with_context(|| format!("{what} is not JSON"))
@@ -259,7 +259,7 @@ fn operations(wanted: &EditOperation) -> Result<Vec<Operation>, Failure> {
     Ok(vec![one])
 }
 
-/// Reads where a transition leads: JSON with more than a name, or the name of a state.
+/// Parses the target of a transition: JSON, or the name of a state.
 fn transition(to: String) -> Value {
     match serde_json::from_str(&to) {
         Ok(value @ (Value::Object(_) | Value::Array(_))) => value,

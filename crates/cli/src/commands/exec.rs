@@ -1,7 +1,7 @@
-//! `exec`: runs one shell line held to what a state allows; everything else passes through.
+//! `exec`: runs one shell line with the rights of a state; its output passes through unchanged.
 //!
-//! With a ticket for a line that a hook has allowed; without one for people.
-//! What is refused before anything starts ends with 126.
+//! It needs a ticket for a line that a hook has allowed; people need none. A refusal before anything starts ends with exit code
+//! 126.
 
 mod arguments;
 mod checks;
@@ -22,12 +22,12 @@ use crate::{app, live::now_ms};
 use arguments::{Arguments, Permission};
 use report::Report;
 
-/// Refused before anything was started.
+/// Exit code for a refusal before anything was started.
 const REFUSED: u8 = 126;
-/// What a shell adds to the number of a signal.
+/// Offset that a shell adds to the number of a signal.
 const BY_SIGNAL: i32 = 128;
 
-/// Runs what stands behind `exec`.
+/// Runs `exec` with its arguments.
 pub(crate) fn run_line(arguments: &[OsString]) -> ExitCode {
     #[cfg(target_os = "linux")]
     if let [option, place, dashes, words @ ..] = arguments
@@ -56,14 +56,14 @@ pub(crate) fn run_line(arguments: &[OsString]) -> ExitCode {
     match done {
         Ok(exit) => end_as(exit),
         Err(why) => {
-            // Nobody is left to tell when standard error is gone.
+            // If standard error is closed, nobody can be told.
             let _ = writeln!(std::io::stderr(), "interlock: {}", visible_lines(&why));
             ExitCode::from(REFUSED)
         }
     }
 }
 
-/// Runs one command of a line for whoever runs the line, and ends as it ends.
+/// Runs one command of a line on behalf of the line's process, and ends with its exit code.
 #[cfg(target_os = "linux")]
 fn probed(place: &str, words: &[OsString]) -> ExitCode {
     match interlock_sandbox::start_probed(place, words) {
@@ -75,7 +75,7 @@ fn probed(place: &str, words: &[OsString]) -> ExitCode {
     }
 }
 
-/// Carries out the plan of a stage, which is told how that went.
+/// Carries out the plan of a stage and reports the result to it.
 fn planned() -> ExitCode {
     match interlock_sandbox::carried::carry_out() {
         Ok(()) => ExitCode::SUCCESS,
@@ -89,7 +89,7 @@ fn planned() -> ExitCode {
     }
 }
 
-/// Runs the line of a ticket, and tells its run how that went.
+/// Runs the line of a ticket, and reports the result to its run.
 fn with_ticket(name: &str, arguments: &Arguments) -> Result<Exit, String> {
     let home = home()?;
     let (ticket, plan) = taken(&home, name, arguments)?;
@@ -106,7 +106,7 @@ fn with_ticket(name: &str, arguments: &Arguments) -> Result<Exit, String> {
     carry(&plan, Reach::ALL, Some(&mut report))
 }
 
-/// Runs the line for a first process, tells it how the line ended, and stays with what goes on.
+/// Runs the line for a first process, reports its end to that process, and stays with background processes.
 #[cfg(target_os = "linux")]
 fn behind(place: &str, name: &str, arguments: &Arguments) -> Result<Exit, String> {
     let mut first = interlock_sandbox::behind::Behind::take(place)?;
@@ -115,13 +115,13 @@ fn behind(place: &str, name: &str, arguments: &Arguments) -> Result<Exit, String
     let mut report = Report::open(&home, &ticket)?;
     report.look_at_files(&plan)?;
     let exit = carry(&plan, Reach::ALL, Some(&mut report))?;
-    // Whoever is gone waits for nothing; what the line left is seen to all the same.
+    // If the first process is gone, nobody waits; the remains of the line are still handled.
     let _ = first.tell(exit);
     first.stay(&mut || report.may_go_on());
     Ok(exit)
 }
 
-/// Tells whether the state lets something go on when the line has ended.
+/// Returns whether the state allows background processes after the end of the line.
 #[cfg(target_os = "linux")]
 fn leaves_work(plan: &Plan) -> bool {
     let confinement = plan.confinement.as_ref();
@@ -132,7 +132,7 @@ fn home() -> Result<Home, String> {
     Home::locate(app::variable).map_err(|error| error.to_string())
 }
 
-/// Takes a ticket and reads its plan.
+/// Takes a ticket and parses its plan.
 fn taken(home: &Home, name: &str, arguments: &Arguments) -> Result<(Ticket, Plan), String> {
     let ticket = home
         .take_ticket(name, &arguments.line, now_ms())
@@ -141,7 +141,7 @@ fn taken(home: &Home, name: &str, arguments: &Arguments) -> Result<(Ticket, Plan
     Ok((ticket, plan))
 }
 
-/// Reads the plan of a ticket; it must be for the line that is run.
+/// Parses the plan of a ticket, which must be for this line.
 fn plan_of(ticket: &Ticket, line: &str) -> Result<Plan, String> {
     let plan: Plan = serde_json::from_value(ticket.plan.clone())
         .map_err(|error| format!("the plan of this ticket cannot be read: {error}"))?;
@@ -155,7 +155,7 @@ fn carry(plan: &Plan, most: Reach, report: Option<&mut Report>) -> Result<Exit, 
     let mut unrecorded = None;
     let mut left = false;
     let report = report.map(RefCell::new);
-    // Told while the line runs, so that it is known of one that never ends.
+    // Reported while the line runs, so that it is known even if the line never ends.
     let mut started = |level: Level, not_held: &[NotHeld]| {
         if let Some(report) = &report {
             unrecorded = report.borrow_mut().started(level, not_held).err();
@@ -176,10 +176,10 @@ fn carry(plan: &Plan, most: Reach, report: Option<&mut Report>) -> Result<Exit, 
     tell_of_ends(plan, &ended, left);
     match report.map(RefCell::into_inner) {
         Some(report) => {
-            // The end is told also where the start could not be: what changed is to be known.
+            // The end is reported even if the start could not be: changes must be known.
             let unended = report.ended(&ended, plan, unrecorded.is_none()).err();
             if let Some(why) = unrecorded.or(unended) {
-                // The line has run: what is not recorded is no evidence.
+                // The line has run: without a record, it is not evidence.
                 let _ = writeln!(
                     std::io::stderr(),
                     "interlock: what this line did is not recorded: {why}"
@@ -191,10 +191,10 @@ fn carry(plan: &Plan, most: Reach, report: Option<&mut Report>) -> Result<Exit, 
     Ok(ended.exit)
 }
 
-/// Says what of a line that may write was ended, and why.
+/// Reports which processes of a writing line were ended, and why.
 fn tell_of_ends(plan: &Plan, ended: &Ended, left: bool) {
     let say = |text: &str| {
-        // Where standard error is gone, the exit code is all there is to say.
+        // If standard error is closed, only the exit code remains.
         let _ = writeln!(std::io::stderr(), "interlock: {text}");
     };
     if left {
@@ -208,12 +208,12 @@ fn tell_of_ends(plan: &Plan, ended: &Ended, left: bool) {
     }
 }
 
-/// Ends as the line ended: with its code, or by the same signal.
+/// Ends like the line: with its exit code, or by the same signal.
 fn end_as(exit: Exit) -> ExitCode {
     match exit {
         Exit::Code(code) => ExitCode::from(code),
         Exit::Signal(signal) => {
-            // Returns only where the signal does not end a process.
+            // This returns only if the signal does not end a process.
             let _ = signal_hook::low_level::emulate_default_handler(signal);
             let code = u8::try_from(BY_SIGNAL.saturating_add(signal)).unwrap_or(u8::MAX);
             ExitCode::from(code)

@@ -1,4 +1,4 @@
-//! `explain`: what a shell line would do in a state, and which rule decides.
+//! `explain`: shows what a shell line would do in a state, and which rule decides.
 
 use interlock_confine::shell_of_person;
 use interlock_facts::RealDisk;
@@ -37,7 +37,7 @@ pub(crate) fn run(app: &App, args: &ExplainArgs) -> Done {
         .painted(&format!("{}\n", explanation.render(app.output.colours())))
 }
 
-/// Returns the shell that is asked about: a person's own when none is named.
+/// Returns the shell to assume: by default the person's own.
 fn shell(named: Option<ShellName>) -> Dialect {
     match named {
         Some(ShellName::Bash) => Dialect::Bash,

@@ -1,4 +1,4 @@
-//! `export`: a run as one HTML file that needs no console.
+//! `export`: writes a run as one HTML file that needs no console.
 
 use std::io::Write as _;
 
@@ -13,7 +13,7 @@ use crate::{
 };
 
 pub(crate) fn run(app: &App, args: &ExportArgs) -> Done {
-    // The file holds what was written in any state of the run, which its agent may not read where it stands.
+    // The file contains text from every state of the run, which its agent may not be allowed to read in its present state.
     authority::not_below_an_agent(app)?;
     let home = app.home()?;
     let run = app.find_run(args.run.as_deref())?;

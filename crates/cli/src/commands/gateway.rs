@@ -1,4 +1,4 @@
-//! `gateway`: MCP servers behind a state machine, for the client that starts it.
+//! `gateway`: serves MCP servers behind a state machine, for the client that starts it.
 
 use std::ffi::OsString;
 
@@ -43,12 +43,12 @@ pub(crate) fn run(app: &App, args: GatewayArgs) -> Done {
         app.output.error(&left_out(&settings, &behind.left_out))?;
     }
     let served = serve_stdio(&settings, &behind);
-    // No hook need have seen what passed here.
+    // Hooks may not have seen the calls that passed here.
     telemetry::nudge();
     Ok(served?)
 }
 
-/// Finds the run of the step that has started the client.
+/// Finds the run of the step that started the client.
 fn started_for(home: &Home) -> Result<StartedFor, Failure> {
     let Some(credential) = variable(GUARD) else {
         return Ok(StartedFor::Anything);
@@ -57,7 +57,7 @@ fn started_for(home: &Home) -> Result<StartedFor, Failure> {
     Ok(run.map_or(StartedFor::Over, StartedFor::Run))
 }
 
-/// Says which servers are not started, and what a person can do.
+/// Reports which servers are not started, and what a person can do.
 fn left_out(settings: &Settings, names: &[String]) -> String {
     let root = settings.environment.project();
     let own = settings.environment.configuration.as_deref().map_or_else(
@@ -73,7 +73,7 @@ fn left_out(settings: &Settings, names: &[String]) -> String {
     )
 }
 
-/// Returns the server that a command line names.
+/// Returns the server in a command line.
 pub(crate) fn wrapped(command: Vec<OsString>) -> Option<Process> {
     let mut words = command.into_iter();
     Some(Process {

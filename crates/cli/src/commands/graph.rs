@@ -1,4 +1,4 @@
-//! `graph`: a workflow as a picture.
+//! `graph`: draws a workflow.
 
 use interlock_core::{event::Event, machine::Machine};
 use interlock_graph::Graph;
@@ -31,7 +31,7 @@ pub(crate) fn run(app: &App, args: &GraphArgs) -> Done {
     }
 }
 
-/// Draws a run; `workflow` tells which is meant where several have its name.
+/// Draws a run; `workflow` says which workflow it belongs to, if several have its name.
 fn of_run(
     app: &App,
     run: &str,
@@ -64,7 +64,7 @@ fn of_workflow(app: &App, run: &str, workflow: &str) -> Result<Live, Failure> {
     .into())
 }
 
-/// Draws a machine, and where a run stands in it.
+/// Draws a machine, with the current state of a run.
 pub(crate) fn draw(
     machine: &Machine,
     run: Option<&interlock_core::run::Run>,

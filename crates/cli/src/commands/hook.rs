@@ -1,4 +1,4 @@
-//! `hook`: answers a client's hook. One JSON document on standard output, or exit code 2.
+//! `hook`: answers a client's hook, with one JSON document on standard output, or exit code 2.
 
 use std::{
     ffi::OsString,
@@ -13,10 +13,10 @@ use std::{
 
 use interlock_clients::{HookAnswer, hook};
 
-/// The longest input that is read, in bytes; a longer one is refused.
+/// Maximum size of the input in bytes; a longer one is refused.
 const INPUT_MAX: u64 = 64 * 1_048_576;
 
-/// Runs the hook; `arguments` are those behind `hook`.
+/// Runs the hook with the arguments after `hook`.
 pub(crate) fn run(arguments: &[OsString]) -> ExitCode {
     // A full disk must be an error that denies, not a signal that kills.
     let full = signal_hook::flag::register(
@@ -47,11 +47,11 @@ fn print(answer: &HookAnswer) -> u8 {
         .write_all(answer.stdout.as_bytes())
         .and_then(|()| io::stdout().flush())
         .and_then(|()| io::stderr().write_all(answer.stderr.as_bytes()));
-    // A client that did not get the answer must not take that for a yes.
+    // A client that did not get the answer must not treat that as an approval.
     if written.is_ok() { answer.exit } else { 2 }
 }
 
-/// Tells whether standard output leads nowhere; one that was closed has become that, too.
+/// Returns whether standard output is discarded, which includes a closed one.
 fn is_unheard() -> bool {
     let device = |data: std::fs::Metadata| data.file_type().is_char_device().then(|| data.rdev());
     let out = io::stdout().as_fd().try_clone_to_owned();

@@ -1,4 +1,4 @@
-//! `init`: hooks and the control server, shown first, then written.
+//! `init`: shows the changes for hooks and the control server, then writes them.
 
 use std::{
     io::{self, BufRead as _, IsTerminal as _, Write as _},
@@ -105,7 +105,7 @@ const fn scope(args: &InitArgs) -> Scope {
     }
 }
 
-/// Returns the clients that were named, or those that are here; to remove, all of them.
+/// Returns the named clients, or those found here; for a removal, all of them.
 fn clients(args: &InitArgs, site: &Site) -> Result<Vec<ClientId>, Failure> {
     if args.clients.is_empty() {
         let found = if args.remove {
@@ -113,7 +113,7 @@ fn clients(args: &InitArgs, site: &Site) -> Result<Vec<ClientId>, Failure> {
         } else {
             detect(site)
         };
-        // Nothing to go by: the client that most have.
+        // Without any sign of a client, use the most common one.
         return Ok(if found.is_empty() {
             vec![ClientId::ClaudeCode]
         } else {
@@ -123,7 +123,7 @@ fn clients(args: &InitArgs, site: &Site) -> Result<Vec<ClientId>, Failure> {
     named(args.clients.iter().map(String::as_str))
 }
 
-/// Returns the clients of these names, each once.
+/// Returns the clients with these names, without duplicates.
 fn named<'w>(words: impl Iterator<Item = &'w str>) -> Result<Vec<ClientId>, Failure> {
     let mut clients = Vec::new();
     for word in words {
@@ -135,7 +135,7 @@ fn named<'w>(words: impl Iterator<Item = &'w str>) -> Result<Vec<ClientId>, Fail
     Ok(clients)
 }
 
-/// Returns where the clients' files lie.
+/// Returns the locations of the clients' files.
 pub(crate) fn site(app: &App) -> Result<Site, Failure> {
     let home =
         variable("HOME").context("`HOME` is not set: the clients' own settings cannot be found")?;
@@ -146,7 +146,7 @@ pub(crate) fn site(app: &App) -> Result<Site, Failure> {
     })
 }
 
-/// Says what changes, by client: the files, and what goes into each.
+/// Describes the changes by client: the files, and what each gets.
 fn show(app: &App, site: &Site, plan: &Plan) -> Done {
     let mut client = "";
     for line in &plan.summary {
@@ -168,7 +168,7 @@ fn show(app: &App, site: &Site, plan: &Plan) -> Done {
     notes(app, plan)
 }
 
-/// Writes a path from the project's root, or from the person's home.
+/// Shortens a path relative to the project's root or the person's home.
 fn short(path: &Path, site: &Site) -> String {
     if let Ok(below) = path.strip_prefix(&site.project_root) {
         return below.display().to_string();
@@ -179,7 +179,7 @@ fn short(path: &Path, site: &Site) -> String {
     }
 }
 
-/// Shows the change of each file, in a pager where a person looks.
+/// Shows the change of each file, in a pager at a terminal.
 fn page(app: &App, plan: &Plan) -> Done {
     let text: String = plan.changes.iter().map(diff).collect();
     let text = visible_lines(&text);
@@ -189,7 +189,7 @@ fn page(app: &App, plan: &Plan) -> Done {
     app.output.text(&text)
 }
 
-/// Hands a text to the person's pager; `false` where there is none.
+/// Shows a text in the person's pager; returns `false` if there is none.
 fn paged(text: &str) -> bool {
     let pager = variable("PAGER").filter(|pager| !pager.is_empty());
     let pager = pager.unwrap_or_else(|| "less -FRX".into());
@@ -201,7 +201,7 @@ fn paged(text: &str) -> bool {
     let Ok(mut pager) = started else {
         return false;
     };
-    // A pager that is left early reads no further.
+    // A pager that is left early stops reading.
     if let Some(mut input) = pager.stdin.take() {
         let _ = input.write_all(text.as_bytes());
     }
@@ -273,7 +273,7 @@ fn finish_json(app: &App, args: &InitArgs, clients: &[ClientId], plan: &Plan) ->
     }))
 }
 
-/// Plans a copy of a shipped workflow; one that is there stays.
+/// Plans a copy of a shipped workflow; an existing one stays.
 fn workflow(app: &App, name: &str) -> Result<Option<FileChange>, Failure> {
     let text = Library::shipped(name).ok_or_else(|| {
         let known = Library::shipped_names();
@@ -297,17 +297,17 @@ fn workflow(app: &App, name: &str) -> Result<Option<FileChange>, Failure> {
     }))
 }
 
-/// What a person says to a plan.
+/// A person's answer to a plan.
 enum PlanAnswer {
     Yes,
     No,
-    /// Shows the changes, and asks again.
+    /// Show the changes, and ask again.
     Show,
-    /// Plans for these clients alone, and asks again.
+    /// Plan only for these clients, and ask again.
     Those(Vec<ClientId>),
 }
 
-/// Asks once; that Codex is told to trust hooks is part of the question.
+/// Asks once; the question includes that Codex is told to trust hooks.
 fn asked(app: &App, clients: &[ClientId], plan: &Plan) -> Result<PlanAnswer, Failure> {
     if !io::stdin().is_terminal() {
         return Err(Failure::usage(anyhow!(

@@ -1,4 +1,4 @@
-//! `runs`: one line a run; `list`: the workflows of steps by name before them.
+//! `runs`: prints one line per run; `list`: also prints the workflows of steps first.
 
 use std::path::{Path, PathBuf};
 
@@ -27,7 +27,7 @@ pub(crate) fn run(app: &App, args: &ListArgs) -> Done {
     runs(app, args)
 }
 
-/// Lists the runs alone.
+/// Lists only the runs.
 pub(crate) fn runs(app: &App, args: &ListArgs) -> Done {
     let home = app.home()?;
     let roots = [app.project(), app.flow_project()];
@@ -61,14 +61,14 @@ pub(crate) fn runs(app: &App, args: &ListArgs) -> Done {
     Ok(())
 }
 
-/// Tells whether only a person leads on; so it is where nobody carries a run of steps out.
+/// Returns whether only a person can continue the run; this includes a run of steps that no process runs.
 fn waits_for_a_person(line: &Value) -> bool {
     let status = line.get("status").and_then(Value::as_str);
     let is_left = line.get("runner").is_some_and(Value::is_null);
     is_left || matches!(status, Some("waiting" | "paused" | "awaiting_approval"))
 }
 
-/// Lists the workflows that Interlock carries out itself.
+/// Lists the workflows of steps.
 fn workflows(app: &App) -> Done {
     let library = app.library_to_read();
     for entry in library.list() {
@@ -114,7 +114,7 @@ fn parent(library: &Library, source: &Source) -> String {
     }
 }
 
-/// Shows a path as it is reached from here.
+/// Shortens a path relative to the current directory.
 fn shown(app: &App, path: &Path) -> String {
     let relative = path.strip_prefix(&app.directory).unwrap_or(path);
     relative.display().to_string()
@@ -147,7 +147,7 @@ fn known(run: &RunSummary, card: &RunCard) -> Value {
     })
 }
 
-/// Adds what a run of steps waits for, since when, and who carries it out.
+/// Adds what a run of steps waits for, since when, and which process runs it.
 fn of_steps(home: &Home, run: &RunId, line: &mut Value) -> Result<(), Failure> {
     let log = home.open_run(run)?;
     let (machine, run) = (log.machine()?, log.load()?);
@@ -192,7 +192,7 @@ fn sentence(app: &App, line: &Value) -> String {
     )
 }
 
-/// Names the states a run stands in, as people call them.
+/// Names the current states of a run by their titles.
 fn state(line: &Value) -> String {
     let titles = line.get("titles").and_then(Value::as_array);
     let titles = titles.map(|titles| titles.iter().filter_map(Value::as_str));
@@ -203,7 +203,7 @@ fn state(line: &Value) -> String {
     )
 }
 
-/// Says what a run of steps waits for, or that nobody carries it out.
+/// Describes what a run of steps waits for, or that no process runs it.
 fn remarks(line: &Value) -> String {
     let waits = line.get("waits").and_then(Value::as_array);
     let Some(waits) = waits else {

@@ -1,4 +1,4 @@
-//! `log`: the events of a run, and whether they are as they were recorded.
+//! `log`: prints the events of a run, and verifies that they are as recorded.
 
 mod messages;
 mod people;
@@ -19,7 +19,7 @@ use crate::{
     log_line::line,
 };
 
-/// How long one look for new events lasts before the run is looked at again.
+/// How long to wait for new events before the run is checked again.
 const FOLLOW_WAIT: Duration = Duration::from_secs(1);
 
 pub(crate) fn run(app: &App, args: &LogArgs) -> Done {
@@ -51,7 +51,7 @@ pub(crate) fn run(app: &App, args: &LogArgs) -> Done {
     }
 }
 
-/// Prints what the models of a run were told and what they said.
+/// Prints the requests to a run's models and their answers.
 fn conversations(app: &App, log: &interlock_store::RunLog, as_json: bool) -> Done {
     for conversation in messages::conversations(log)? {
         if as_json {

@@ -1,4 +1,4 @@
-//! `lsp`: the language server on standard input and output.
+//! `lsp`: runs the language server on standard input and output.
 
 use std::{
     io::{self, BufReader, Write},
@@ -17,16 +17,16 @@ use crate::{
     failure::{Done, Exit, Failure},
 };
 
-/// Messages that are read ahead at most.
+/// Maximum number of messages that are read ahead.
 const WAITING_MAX: usize = 1_024;
 
-/// What the server waits for.
+/// An input of the server.
 enum Input {
     /// A message of the client.
     Message(Value),
     /// A document that was checked.
     Checked(Checked),
-    /// The client's messages have ended; why, unless it hung up.
+    /// The client's messages have ended, with the reason unless it hung up.
     Ended(Option<FramingError>),
 }
 
@@ -48,7 +48,7 @@ fn start(name: &str, work: impl FnOnce() + Send + 'static) -> Done {
     Ok(())
 }
 
-/// Reads ahead, so that a request can be cancelled before its turn.
+/// Reads ahead, so that a request can be cancelled before it is handled.
 fn read_all(to: &SyncSender<Input>) {
     let mut input = BufReader::new(io::stdin());
     loop {
@@ -64,7 +64,7 @@ fn read_all(to: &SyncSender<Input>) {
     }
 }
 
-/// Checks documents beside the answering of requests.
+/// Checks documents while requests are answered.
 struct Checker {
     app: App,
 }
@@ -79,7 +79,7 @@ impl Checker {
         }
     }
 
-    /// Checks a file as `interlock check` does; workflows by name are those of the project it lies in.
+    /// Checks a file like `interlock check`; workflows by name are those of the file's project.
     fn check(&self, source: &Source) -> Vec<Diagnostic> {
         let beside = Path::new(&source.name).parent();
         let beside = beside.filter(|folder| folder.is_dir());
@@ -89,7 +89,7 @@ impl Checker {
     }
 }
 
-/// Answers until the client says `exit`, or hangs up.
+/// Answers until the client sends `exit`, or hangs up.
 fn serve(inputs: &Receiver<Input>, jobs: &SyncSender<Job>, out: &mut impl Write) -> Done {
     let mut server = Server::new();
     loop {
@@ -110,7 +110,7 @@ fn serve(inputs: &Receiver<Input>, jobs: &SyncSender<Job>, out: &mut impl Write)
         for message in server.step() {
             match write_message(out, &message) {
                 Ok(()) => {}
-                // A client that is gone wants no more answers.
+                // A client that is gone needs no more answers.
                 Err(error) if error.kind() == io::ErrorKind::BrokenPipe => return ended(&server),
                 Err(error) => return Err(error.into()),
             }
@@ -121,7 +121,7 @@ fn serve(inputs: &Receiver<Input>, jobs: &SyncSender<Job>, out: &mut impl Write)
     }
 }
 
-/// Takes an input in; true where it was the last.
+/// Handles an input; returns `true` if it was the last.
 fn take(server: &mut Server, input: Input) -> Result<bool, Failure> {
     match input {
         Input::Message(message) => server.receive(message),
@@ -132,7 +132,7 @@ fn take(server: &mut Server, input: Input) -> Result<bool, Failure> {
     Ok(false)
 }
 
-/// Ends in order only where the client has shut the server down first.
+/// Succeeds only if the client has shut the server down first.
 fn ended(server: &Server) -> Done {
     match server.is_shut_down() {
         true => Ok(()),

@@ -1,4 +1,4 @@
-//! `mine`: a draft of a workflow from recorded sessions.
+//! `mine`: drafts a workflow from recorded sessions.
 
 use anyhow::anyhow;
 use interlock_mine::{Grade, NoDraft, grade, mine};

@@ -1,4 +1,4 @@
-//! `new`: a workflow with the project's own commands, and the cases that test it.
+//! `new`: writes a workflow with the project's own commands, and the cases that test it.
 
 mod found;
 mod render;
@@ -28,10 +28,10 @@ use crate::{
 use found::Found;
 use render::Parts;
 
-/// The schema's file, below `.interlock/`.
+/// File of the schema, below `.interlock/`.
 const SCHEMA: &str = "interlock.schema.json";
 
-/// The name that a workflow gets when nobody names it.
+/// Default name of a workflow.
 const NAME: &str = "work";
 
 pub(crate) fn run(app: &App, args: &NewArgs) -> Done {
@@ -70,7 +70,7 @@ pub(crate) fn run(app: &App, args: &NewArgs) -> Done {
     next(app, &chosen)
 }
 
-/// What was asked for, or found.
+/// The requested or detected settings.
 #[derive(Debug)]
 struct Chosen {
     name: String,
@@ -79,7 +79,7 @@ struct Chosen {
     clients: Vec<ClientId>,
 }
 
-/// The files that a new workflow is made of.
+/// The files of a new workflow.
 #[derive(Debug)]
 struct Files {
     workflow: (PathBuf, String),
@@ -166,7 +166,7 @@ fn named(words: &[String]) -> Result<Vec<ClientId>, Failure> {
     words.iter().map(|word| client(word)).collect()
 }
 
-/// Returns the client that is called `word`.
+/// Returns the client named `word`.
 pub(super) fn client(word: &str) -> Result<ClientId, Failure> {
     ClientId::named(word).ok_or_else(|| {
         let known = ClientId::ALL.map(|(word, _)| word);
@@ -177,7 +177,7 @@ pub(super) fn client(word: &str) -> Result<ClientId, Failure> {
     })
 }
 
-/// Refuses a name that is none, or that a workflow of the project has.
+/// Refuses an invalid name, or one that a workflow of the project already has.
 fn check_name(app: &App, name: &str) -> Done {
     let fits = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_');
     if name.is_empty() || name.len() > 64 || !name.chars().all(fits) || name.starts_with('-') {
@@ -231,7 +231,7 @@ fn write_texts(root: &Path, chosen: &Chosen) -> Result<Files, Failure> {
     })
 }
 
-/// Checks the workflow and plays its cases, before anything is written; returns how many there are.
+/// Checks the workflow and plays its cases, before anything is written; returns the number of cases.
 fn try_out(app: &App, files: &Files) -> Result<usize, Failure> {
     let library = app.library();
     let (path, text) = &files.workflow;
@@ -275,7 +275,7 @@ fn try_out(app: &App, files: &Files) -> Result<usize, Failure> {
     Ok(cases.cases.len())
 }
 
-/// Writes the files, none over another.
+/// Writes the files without overwriting any.
 fn write(root: &Path, files: &Files) -> Result<Vec<PathBuf>, Failure> {
     let folder = root.join(".interlock").join("workflows");
     fs::create_dir_all(&folder)
@@ -388,7 +388,7 @@ fn next(app: &App, chosen: &Chosen) -> Done {
         ),
         (
             format!("interlock start {name}"),
-            "hold the next session to it",
+            "guard the next session with it",
         ),
     ] {
         app.output

@@ -1,4 +1,4 @@
-//! `completions` and `man`: made from the same table as `--help`.
+//! `completions` and `man`: generated from the same table as `--help`.
 
 use clap::CommandFactory as _;
 

@@ -1,4 +1,4 @@
-//! `passkey`: the person's passkeys, for what a workflow wants signed.
+//! `passkey`: manages the person's passkeys, for approvals that must be signed.
 
 use interlock_clients::guarded::open_guarded_run;
 use interlock_console::Enrolment;
@@ -14,7 +14,7 @@ use crate::{
     failure::{Done, Failure},
 };
 
-/// Characters of a name.
+/// Maximum number of characters of a name.
 const NAME_CHARS_MAX: usize = 60;
 
 pub(crate) fn run(app: &App, args: PasskeyArgs) -> Done {
@@ -48,7 +48,7 @@ fn add(app: &App, name: String, (port, opens): (u16, bool)) -> Done {
     ))?;
     let enrolment = Enrolment {
         name,
-        // The page says it too, where this cannot be written.
+        // The page says it, too, if this cannot be written.
         done: Box::new(move |message| drop(out.line(message))),
     };
     console::serve(app, home, (port, "#/passkey", opens), Some(enrolment))
@@ -98,7 +98,7 @@ fn remove(app: &App, name: &str) -> Done {
     .into())
 }
 
-/// Refuses unless a person sits at a terminal and no run guards an agent, which could be the one that asks.
+/// Refuses unless a person uses a terminal and no run guards an agent, which could be the caller.
 fn allowed(app: &App) -> Result<Home, Failure> {
     authority::at_a_terminal(app)?;
     let home = app.home()?;

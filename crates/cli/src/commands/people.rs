@@ -1,4 +1,4 @@
-//! What only a person may do: `send`, `approve`, `reject`, `pause`, `resume`, `cancel`.
+//! Commands that only a person may use: `send`, `approve`, `reject`, `pause`, `resume`, `cancel`.
 
 use std::path::PathBuf;
 
@@ -24,7 +24,7 @@ use crate::{
     review, standing,
 };
 
-/// Returns the name of the person who answers the run that is meant, or refuses.
+/// Returns the name of the person who answers the run, or refuses.
 fn asker(app: &App, wanted: Option<&str>) -> Result<String, Failure> {
     let run = app.find_run(wanted).ok();
     authority::person(app, run.as_ref())
@@ -67,7 +67,7 @@ pub(crate) fn approve(app: &App, args: ApproveArgs) -> Done {
     {
         edit = Some(fitting);
     }
-    // What takes a passkey is refused below, and nobody is asked for nothing.
+    // A request that needs a passkey is refused below, so nobody is asked in vain.
     if !args.yes && !args.json && !takes_passkey {
         review::confirm(app, &live, &asked)?;
     }
@@ -79,7 +79,7 @@ pub(crate) fn approve(app: &App, args: ApproveArgs) -> Done {
             data,
             note: None,
             path: args.path,
-            // What is asked while the answer is on its way, nobody has seen.
+            // Nobody has seen a request that is opened while the answer is on its way.
             before: Some(before),
             message,
             edit,
@@ -90,9 +90,9 @@ pub(crate) fn approve(app: &App, args: ApproveArgs) -> Done {
     )
 }
 
-/// Refuses an output that does not fit what the state before was held to.
+/// Refuses an edited output that does not match the schema of the previous state.
 ///
-/// Returns the JSON alone where it is held to a schema, as an answer of the model is kept.
+/// With a schema, returns only the JSON, as for an answer of the model.
 fn check_edit(live: &Live, args: &ApproveArgs, edit: &str) -> Result<Option<String>, Failure> {
     let mut fitting = None;
     let waiting = pending(&live.machine, &live.run);
@@ -119,7 +119,7 @@ fn check_edit(live: &Live, args: &ApproveArgs, edit: &str) -> Result<Option<Stri
             let findings = answer_findings(&value, schema);
             if !findings.is_empty() {
                 return Err(anyhow::anyhow!(
-                    "the new output of `{}` does not fit its `output_schema`: {}; nothing is changed",
+                    "the new output of `{}` does not match its `output_schema`: {}; nothing is changed",
                     before.title,
                     findings.join("; ")
                 )
@@ -189,7 +189,7 @@ pub(crate) fn resume(app: &App, args: ResumeArgs) -> Done {
     ask_run(app, live, CommandKind::Resume { by, seen: None }, args.json)
 }
 
-/// Lets a run go on in the project that the command was called in.
+/// Moves a run to the project in which the command was called.
 fn moved_here(app: &App, live: Live) -> Result<Live, Failure> {
     if let Some(holder) = holder(live.log.folder().work()) {
         let process = holder.pid;
@@ -206,7 +206,7 @@ fn moved_here(app: &App, live: Live) -> Result<Live, Failure> {
     live::open(app, Some(live.run.id.as_str()))
 }
 
-/// Binds the session named to a run, or the next of this project where its own is gone or `next` is asked for.
+/// Binds a run to the given session, or to the project's next one if its own is gone or `next` is given.
 fn bind_again(app: &App, live: &Live, session: Option<&str>, next: bool) -> Done {
     let (home, run, project) = (&live.home, &live.run.id, app.project());
     let held = home.session_of(run)?;
@@ -233,7 +233,7 @@ fn bind_again(app: &App, live: &Live, session: Option<&str>, next: bool) -> Done
     Ok(())
 }
 
-/// Tells whether the client that runs a session is known to have ended.
+/// Returns whether the client of a session is known to have ended.
 fn is_gone(held: &Binding) -> bool {
     let ended = |client: &ClientProcess| {
         process::look(client.pid).is_none_or(|found| found.client != *client)
@@ -250,7 +250,7 @@ pub(crate) fn cancel(app: &App, args: RunArgs) -> Done {
     let (home, run) = (live.home.clone(), live.run.id.clone());
     ask_run(app, live, CommandKind::Cancel { by }, args.json)?;
     if home.session_of(&run)?.is_none() {
-        // It waits for the next session no more.
+        // The run no longer waits for the next session.
         home.lock_bindings()?.release(&run, &app.project())?;
     }
     Ok(())

@@ -1,4 +1,4 @@
-//! `prove`: a workflow against every run that it could have.
+//! `prove`: checks a workflow against every run that it could have.
 
 mod against;
 mod report;
@@ -72,14 +72,14 @@ pub(crate) fn run(app: &App, args: &ProveArgs) -> Done {
     Ok(())
 }
 
-/// Remembers the verdicts of a workflow's own properties, for `check`.
+/// Stores the verdicts of a workflow's own properties, for `check`.
 fn remember(app: &App, subject: &Subject<'_>, proof: &Proof) {
     let verdict = |one: &Finding| (one.name.clone(), one.verdict.word().to_owned());
     let verdicts: Vec<(String, String)> = proof.findings.iter().map(verdict).collect();
     subject.remember(app, &verdicts);
 }
 
-/// Reads the properties in the workflow, and those of the file that is named or lies beside it; returns that file, too.
+/// Reads the properties in the workflow, and those of the named or neighbouring file, which is returned as well.
 fn properties(
     app: &App,
     args: &ProveArgs,
@@ -108,7 +108,7 @@ fn properties(
     Ok((all, read))
 }
 
-/// Prints what is wrong with a workflow or its properties.
+/// Prints the errors of a workflow or its properties.
 fn unreadable(app: &App, format: FindingFormat, (found, exit): (&[Diagnostic], Exit)) -> Failure {
     let mut findings = Findings::of("prove");
     let all: Vec<Found> = found.iter().map(Found::from).collect();
@@ -159,7 +159,7 @@ fn as_json(source: &Source, proof: &Proof) -> Value {
     })
 }
 
-/// Draws the first failure: the states it enters, the transitions it takes, and where it ends.
+/// Draws the first failure: the entered states, the transitions taken, and where it ends.
 fn draw(app: &App, machine: &Machine, proof: &Proof, path: &Path) -> Done {
     let fails = |one: &&Finding| one.verdict == Verdict::Fails;
     let mut failing = proof.findings.iter().filter(fails);
@@ -186,7 +186,7 @@ fn draw(app: &App, machine: &Machine, proof: &Proof, path: &Path) -> Done {
     Ok(())
 }
 
-/// Writes each trace as a case that `interlock test` plays.
+/// Writes each trace as a case for `interlock test`.
 fn write_test(app: &App, source: &Source, proof: &Proof, path: &Path) -> Done {
     let mut cases = Vec::new();
     for one in proof.findings.iter().filter(|one| !one.trace.is_empty()) {
@@ -217,7 +217,7 @@ fn write_test(app: &App, source: &Source, proof: &Proof, path: &Path) -> Done {
     Ok(())
 }
 
-/// Names the workflow as seen from the file of cases.
+/// Returns the path of the workflow relative to the file of cases.
 fn workflow_beside(workflow: &str, cases: &Path) -> String {
     let workflow = Path::new(workflow);
     let same = workflow.parent() == cases.parent();

@@ -1,4 +1,4 @@
-//! `run`: carries a workflow of steps out.
+//! `run`: runs a workflow of steps.
 
 use interlock_formats::load;
 
@@ -35,7 +35,7 @@ pub(crate) fn run(app: &App, args: &CarryArgs) -> Done {
     durable::carry(app, begun, &steps.loaded.machine, &terms)
 }
 
-/// Goes on with a run in place of starting one; only a person does.
+/// Continues a run instead of starting one, which only a person may do.
 fn resume(app: &App, args: &CarryArgs, name: &str, terms: &Terms) -> Done {
     let by = authority::person(app, None)?;
     let wanted = match &args.workflow {
@@ -56,7 +56,7 @@ fn resume(app: &App, args: &CarryArgs, name: &str, terms: &Terms) -> Done {
     durable::proceed(app, live, &wishes, terms)
 }
 
-/// Returns what a workflow is called whose file may be broken or gone by now.
+/// Returns the name of a workflow whose file may be malformed or gone.
 fn called(app: &App, workflow: &str) -> String {
     let library = app.library_to_read();
     let loaded = library

@@ -1,4 +1,4 @@
-//! `schema`: the JSON Schema of workflow files.
+//! `schema`: prints the JSON Schema of workflow files.
 
 use crate::{
     app::App,

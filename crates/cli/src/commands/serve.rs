@@ -1,4 +1,4 @@
-//! `serve`: the gateway over HTTP, for many clients.
+//! `serve`: serves the gateway over HTTP, for many clients.
 
 use std::{path::Path, time::Duration};
 
@@ -31,7 +31,7 @@ pub(crate) fn run(app: &App, args: ServeArgs) -> Done {
             .parse()
             .map_err(|error: interlock_gateway::UnknownPrefix| Failure::usage(error))?,
         person: authority::name(),
-        // Its clients are not above it: who they are is told by what they show.
+        // Its clients are not its ancestors: their credentials identify them.
         ancestors: Vec::new(),
         started_for: StartedFor::Anything,
     };
@@ -40,7 +40,7 @@ pub(crate) fn run(app: &App, args: ServeArgs) -> Done {
         behind = behind.with_servers_of(&settings, workflow)?;
     }
     if let Err(error) = settings.environment.home.drop_ended_credentials() {
-        // They open nothing: that they lie there is no reason not to serve.
+        // These servers are not started: their presence is no reason not to serve.
         app.output.error(&format!(
             "interlock: old tokens could not be removed: {error}\n"
         ))?;
@@ -91,7 +91,7 @@ fn access(args: &ServeArgs) -> Result<Access, Failure> {
     })
 }
 
-/// Reads the one line of a token's file.
+/// Reads the only line of a token file.
 fn read_token(path: &Path) -> Result<String, Failure> {
     let failed = || format!("`{}` cannot be read", path.display());
     let size = std::fs::metadata(path).with_context(failed)?.len();

@@ -1,4 +1,4 @@
-//! `shared`: handed over to a program of its own, so that nobody else builds or starts what it needs.
+//! `shared`: starts a separate program, so that nobody else builds or starts what it needs.
 
 use std::{
     ffi::OsString,
@@ -11,18 +11,18 @@ use anyhow::anyhow;
 
 use crate::failure::{Done, Exit, Failure};
 
-/// Name of the program, which lies beside this one.
+/// Name of the program, which is in the same folder as this one.
 const PROGRAM: &str = "interlock-shared";
 
-/// Becomes the program with these arguments; `None`: it is not there.
+/// Replaces this process by the program; returns `None` if it does not exist.
 ///
-/// It is looked for beside this program and nowhere else: whatever is called so on the `PATH` may be another.
+/// It is searched only next to this program: a program of this name on the `PATH` may be another.
 pub(crate) fn start(arguments: &[OsString]) -> Option<ExitCode> {
     let program = place()?.join(PROGRAM);
     if !program.is_file() {
         return None;
     }
-    // Only a failure comes back.
+    // This returns only on failure.
     let error = Command::new(&program).args(arguments).exec();
     let _ = std::io::Write::write_all(
         &mut std::io::stderr(),
@@ -31,7 +31,7 @@ pub(crate) fn start(arguments: &[OsString]) -> Option<ExitCode> {
     Some(ExitCode::FAILURE)
 }
 
-/// Becomes the program, or says how to come by it.
+/// Starts the program, or says how to install it.
 pub(crate) fn run(arguments: &[OsString]) -> Done {
     if start(arguments).is_some() {
         return Err(Failure::Said(Exit::Failed));

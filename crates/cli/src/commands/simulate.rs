@@ -1,4 +1,4 @@
-//! `simulate`: commands for a workflow, without an agent.
+//! `simulate`: tries commands on a workflow, without an agent.
 
 use std::{
     fs::File,
@@ -44,7 +44,7 @@ pub(crate) fn run(app: &App, args: &SimulateArgs) -> Done {
     }
 }
 
-/// Returns the paths that lines are judged by: those of this project and person.
+/// Returns the paths by which lines are judged: those of this project and person.
 pub(crate) fn setting(app: &App, level: Level) -> Scenario {
     let path = |name: &str| {
         variable(name)
@@ -75,7 +75,7 @@ fn feed(app: &App, mut simulation: Simulation, steps: impl BufRead) -> Done {
     Ok(())
 }
 
-/// Asks for one line after the other on a terminal.
+/// Reads line after line from a terminal.
 fn converse(app: &App, mut simulation: Simulation) -> Done {
     app.output.line("Type an event (READY), a tool call (Bash ls -la), a step as JSON, or an empty line to end.")?;
     app.output.lines(&simulation.briefing())?;

@@ -1,4 +1,4 @@
-//! `start`: a run that a session of this project is held to.
+//! `start`: begins a run that guards a session of this project.
 
 use interlock_clients::{install::set_up, tools::lacks};
 use interlock_core::{machine::Machine, names::RunId};
@@ -27,7 +27,7 @@ pub(crate) fn run(app: &App, args: &StartArgs) -> Done {
     app.library()
         .check_trust(&loaded.machine, &source.name, &project, &person)?;
     let home = app.home()?;
-    // Looked at before anything is made, so that a refusal leaves nothing behind.
+    // Checked before anything is created, so that a refusal leaves nothing behind.
     let key = args.session.as_ref().map(SessionKey::of_any_client);
     let found = home.look_up(&free_key(key.as_ref()), &project)?;
     let replaced = occupant(&home, key.as_ref(), &found)?;
@@ -46,7 +46,7 @@ pub(crate) fn run(app: &App, args: &StartArgs) -> Done {
         at_ms,
     };
     let by = authority::name();
-    // Whatever takes its time comes before the bindings are held: everybody's hooks wait for those.
+    // Slow work comes before the bindings are locked: all hooks wait for them.
     let prepared = home.prepare_run(&new, input, &by)?;
     let started = match &key {
         Some(session) => {
@@ -83,13 +83,13 @@ pub(crate) fn run(app: &App, args: &StartArgs) -> Done {
     match &args.session {
         Some(session) => app
             .output
-            .line(&format!("session {session} is held to it"))?,
+            .line(&format!("session {session} is guarded by it"))?,
         None if holds_all => app
             .output
-            .line("every session in this project is held to it until it ends")?,
+            .line("every session in this project is guarded by it until it ends")?,
         None => app
             .output
-            .line("the next session in this project is held to it")?,
+            .line("the next session in this project is guarded by it")?,
     }
     super::status::sessions(app, &home, &project)?;
     super::status::mods(app, &home)?;
@@ -100,9 +100,9 @@ pub(crate) fn run(app: &App, args: &StartArgs) -> Done {
     hint(app, &loaded.machine)
 }
 
-/// Says that nobody would ask for a verdict here, or what an agent here could not use.
+/// Reports that no hook would ask for a verdict here, or what an agent here could not use.
 ///
-/// A client's settings may lie where only it knows.
+/// A client's settings may be in places that only it knows.
 fn hint(app: &App, machine: &Machine) -> Done {
     let Ok(clients) = super::init::site(app).map(|site| set_up(&site)) else {
         return Ok(());
@@ -119,12 +119,12 @@ fn hint(app: &App, machine: &Machine) -> Done {
     Ok(())
 }
 
-/// Returns a key that no session has, to ask only for what waits.
+/// Returns a key that no session has, to look up only the waiting run.
 fn free_key(key: Option<&SessionKey>) -> SessionKey {
     key.cloned().unwrap_or_else(|| SessionKey::new("", ""))
 }
 
-/// Returns the run that is in the way and has ended; an open one is an error of `bind`.
+/// Returns the ended run that is in the way; an open one is an error of `bind`.
 fn occupant(
     home: &Home,
     key: Option<&SessionKey>,

@@ -1,4 +1,4 @@
-//! `status`: where a run stands.
+//! `status`: shows the state of a run.
 
 use std::path::Path;
 
@@ -38,14 +38,14 @@ pub(crate) fn run(app: &App, args: &RunArgs) -> Done {
     }
 }
 
-/// Names what else decides in clients and keeps a held session from beginning.
+/// Names what else decides in clients and prevents a guarded session from beginning.
 pub(crate) fn mods(app: &App, home: &Home) -> Done {
     let site = super::init::site(app)?;
     let examination = Examination::new(site, home.path().to_owned(), false);
     for unknown in unknown_mods(&examination)? {
         let note = app.output.styled(Style::Red, "mod:");
         app.output.line(&format!(
-            "{note}         {} may overrule every hook: a held session of {} does not begin \
+            "{note}         {} may overrule every hook: a guarded session of {} does not begin \
              (remove it, or look at it and run `interlock doctor --accept`)",
             unknown.found.path, unknown.client
         ))?;
@@ -53,7 +53,7 @@ pub(crate) fn mods(app: &App, home: &Home) -> Done {
     Ok(())
 }
 
-/// Says that the project's policy holds nobody.
+/// Reports that the project's policy guards nobody.
 fn told(app: &App, policy_fault: Option<&str>) -> Done {
     let Some(fault) = policy_fault else {
         return Ok(());
@@ -64,12 +64,12 @@ fn told(app: &App, policy_fault: Option<&str>) -> Done {
     ))
 }
 
-/// Lists the sessions of the project whose client is running, and what holds each.
+/// Lists the sessions of the project whose client is running, with the run of each.
 pub(crate) fn sessions(app: &App, home: &Home, project: &Path) -> Done {
     for living in living_sessions(home, project)? {
         let held = living.run.as_ref().map_or_else(
-            || app.output.styled(Style::Yellow, "not held"),
-            |run| format!("held by {run}"),
+            || app.output.styled(Style::Yellow, "not guarded"),
+            |run| format!("guarded by {run}"),
         );
         let client = living.session.client.as_deref().unwrap_or("a client");
         app.output.line(&format!(
@@ -85,7 +85,7 @@ pub(crate) fn sessions(app: &App, home: &Home, project: &Path) -> Done {
             || "has called no hook yet".to_owned(),
             |without| format!("was started with `{without}` and calls no hook"),
         );
-        let state = app.output.styled(Style::Yellow, "not held");
+        let state = app.output.styled(Style::Yellow, "not guarded");
         app.output.line(&format!(
             "{:<12} {} (process {}): {state}, {why}",
             "client:", unheard.client, unheard.pid
@@ -101,7 +101,7 @@ pub(crate) fn sessions(app: &App, home: &Home, project: &Path) -> Done {
     Ok(())
 }
 
-/// Writes a living session as `--json` has it.
+/// Formats an active session for `--json`.
 fn described(living: &LivingSession) -> Value {
     json!({
         "client": living.session.client,

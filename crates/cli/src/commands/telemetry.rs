@@ -1,4 +1,4 @@
-//! `telemetry`: tells a collector what happened in runs, as OpenTelemetry spans.
+//! `telemetry`: sends the events of runs to a collector, as OpenTelemetry spans.
 
 use std::time::Duration;
 
@@ -13,9 +13,9 @@ use crate::{
     telemetry::settings,
 };
 
-/// How long nothing must happen before a process that tells ends.
+/// Idle time after which the sending process ends.
 const QUIET: Duration = Duration::from_secs(3);
-/// Time between two tellings, so that many events go in one.
+/// Interval of sending, so that many events go together.
 const EVERY: Duration = Duration::from_secs(2);
 /// How long no other process tries after one has failed.
 const AFTER_FAILURE: Duration = Duration::from_secs(10);
@@ -54,7 +54,7 @@ pub(crate) fn run(app: &App, args: &TelemetryArgs) -> Done {
     ))
 }
 
-/// Tells of every run until nothing new comes.
+/// Sends the news of every run until there are none.
 fn tell_due(home: &Home, settings: &Settings) -> Done {
     let Some(sender) = Sender::new(settings)? else {
         return Ok(());
@@ -69,7 +69,7 @@ fn tell_due(home: &Home, settings: &Settings) -> Done {
                 Ok(true) => quiet = Duration::ZERO,
                 Ok(false) => quiet += EVERY,
                 Err(failure) => {
-                    // The lock is kept for a while: nobody tries again at once.
+                    // The lock is held for a while, so that nobody tries again at once.
                     std::thread::sleep(AFTER_FAILURE);
                     return Err(failure);
                 }
@@ -77,7 +77,7 @@ fn tell_due(home: &Home, settings: &Settings) -> Done {
             std::thread::sleep(EVERY);
         }
         drop(lock);
-        // What came between the last look and the lock's end, nobody else was started for.
+        // No other process was started for what came between the last check and the release of the lock.
         if !is_anything_new(home)? {
             return Ok(());
         }
@@ -95,7 +95,7 @@ fn is_anything_new(home: &Home) -> Result<bool, Failure> {
     Ok(false)
 }
 
-/// Tells what is new of every run; `true` where there was anything.
+/// Sends the news of every run; returns `true` if there were any.
 fn tell_all(home: &Home, settings: &Settings, sender: &Sender<'_>) -> Result<bool, Failure> {
     let mut any = false;
     for run in home.list_runs()? {
@@ -109,7 +109,7 @@ fn tell_all(home: &Home, settings: &Settings, sender: &Sender<'_>) -> Result<boo
         any = true;
         let new = told_spans(home, &run.id, settings, told)?;
         match sender.send(&new.spans) {
-            // What a collector will never take is not offered for ever.
+            // Spans that a collector will never accept are not offered forever.
             Err(error) if !error.is_final() => return Err(error.into()),
             Ok(()) | Err(_) => keep(home, &run.id, new.events)?,
         }
@@ -122,7 +122,7 @@ fn keep(home: &Home, run: &RunId, events: u64) -> Done {
     Ok(home.keep_told(run, &interlock_store::TelemetryMark { events, ..told })?)
 }
 
-/// Spans that ended since, and how many events there were.
+/// Spans that ended since, and the number of events.
 struct New {
     spans: Vec<Span>,
     events: u64,

@@ -1,4 +1,4 @@
-//! `test`: the cases of `*.test.yaml` files.
+//! `test`: plays the cases of `*.test.yaml` files.
 
 use std::path::{Path, PathBuf};
 
@@ -155,7 +155,7 @@ fn report_unreadable(app: &App, format: FindingFormat, file: &Path, error: &BadC
     ))
 }
 
-/// Keeps how a case ended; a failure is at the line of its step.
+/// Records the outcome of a case; a failure is at the line of its step.
 fn note(findings: &mut Findings, file: &Path, index: usize, outcome: &CaseOutcome) {
     let shown = file.display().to_string();
     let result = match &outcome.failure {
@@ -198,7 +198,7 @@ fn note_unreadable(findings: &mut Findings, file: &Path, error: &BadCaseFile) {
     });
 }
 
-/// Returns the line in which a step of a case is written; steps count from 1.
+/// Returns the line of a step of a case; steps count from 1.
 fn line_of_step(file: &Path, case: usize, step: usize) -> Option<usize> {
     let text = std::fs::read_to_string(file).ok()?;
     let tree = Tree::read(&Source::new(file.display().to_string(), text.as_str())).ok()?;

@@ -1,4 +1,4 @@
-//! `token`: what lets a person's own scripts answer for the person, or holds an agent to a run.
+//! `token`: creates tokens for a person's own scripts, or for an agent of a run.
 
 use crate::{app::App, args::TokenArgs, authority, failure::Done, live};
 

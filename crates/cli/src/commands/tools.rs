@@ -1,4 +1,4 @@
-//! `tools`: the tools of servers that a run holds to what it saw first.
+//! `tools`: lists the servers' tools whose definitions a run has pinned.
 
 use interlock_core::command::CommandKind;
 use interlock_store::ToolPin;
@@ -84,7 +84,7 @@ fn list(app: &App, args: &ToolsArgs) -> Done {
     Ok(())
 }
 
-/// Describes a pinned tool: as it was seen first, changed, or changed and accepted.
+/// Describes a pinned tool: unchanged, changed, or changed and accepted.
 fn described(live: &Live, pin: &ToolPin) -> Value {
     let changed = live
         .run

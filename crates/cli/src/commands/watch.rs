@@ -1,4 +1,4 @@
-//! `watch`: every run, live in a terminal.
+//! `watch`: shows every run, live in a terminal.
 
 use crate::{app::App, failure::Done, watch};
 

@@ -1,4 +1,4 @@
-//! `workflows`: every workflow that has a name here.
+//! `workflows`: lists every workflow that has a name here.
 
 use std::path::Path;
 
@@ -62,7 +62,7 @@ fn line(app: &App, library: &Library, entry: &Entry) -> Value {
     line
 }
 
-/// Returns the first line of what a workflow says of itself.
+/// Returns the first line of a workflow's description.
 fn about(source: &Source) -> Option<String> {
     let text = description_of(source).or_else(|| first_comment(source).map(str::to_owned))?;
     let first = text.lines().map(str::trim).find(|line| !line.is_empty())?;
@@ -103,7 +103,7 @@ fn text<'l>(line: &'l Value, key: &str) -> &'l str {
     line.get(key).and_then(Value::as_str).unwrap_or_default()
 }
 
-/// Shows a path as it is reached from here.
+/// Shortens a path relative to the current directory.
 fn shown(app: &App, path: &Path) -> String {
     let relative = path.strip_prefix(&app.directory).unwrap_or(path);
     relative.display().to_string()

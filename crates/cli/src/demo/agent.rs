@@ -1,4 +1,4 @@
-//! The demo's scripted agent: what a client does around each tool call, with the real hook and the real server.
+//! The demo's scripted agent: it does what a client does around each tool call, with the real hook and the real server.
 
 use std::{
     io::{BufRead as _, BufReader, Write as _},
@@ -9,17 +9,17 @@ use std::{
 use anyhow::{Context as _, anyhow, bail};
 use serde_json::{Value, json};
 
-/// The session every hook call of the demo belongs to.
+/// Session of every hook call of the demo.
 const SESSION: &str = "demo-session";
-/// The server's name in the client.
+/// Prefix of the server's tools in the client.
 const SERVER: &str = "mcp__interlock__";
 
-/// What a hook said to a tool call.
+/// A hook's answer to a tool call.
 #[derive(Debug)]
 pub(crate) enum Verdict {
-    /// It may run.
+    /// The call may run.
     Allow,
-    /// It may not, and why.
+    /// The call may not run, with the reason.
     Deny(String),
 }
 
@@ -99,7 +99,7 @@ impl Agent {
         Ok(())
     }
 
-    /// Asks for a transition through the server; `Err` in the result is a refusal.
+    /// Requests a transition through the server; `Err` in the result is a refusal.
     pub(crate) fn transition(
         &mut self,
         event: &str,
@@ -225,7 +225,7 @@ impl Server {
 
 impl Drop for Server {
     fn drop(&mut self) {
-        // Ending its input would end it, too; this also ends one that hangs.
+        // The end of its input would end it, too; this also ends one that hangs.
         let _ = self.process.kill();
         let _ = self.process.wait();
     }

@@ -52,7 +52,7 @@ impl Project {
         Ok(fs::write(self.root().join(path), text)?)
     }
 
-    /// Returns the project root, links resolved.
+    /// Returns the project root, with links resolved.
     pub(crate) fn root(&self) -> PathBuf {
         let root = self.folder.path().join("project");
         root.canonicalize().unwrap_or(root)
@@ -63,12 +63,12 @@ impl Project {
         self.folder.path().join("home")
     }
 
-    /// Returns where the demo's runs lie.
+    /// Returns the state directory of the demo's runs.
     pub(crate) fn state(&self) -> Home {
         Home::at(self.home().join("state").join("interlock"))
     }
 
-    /// Leaves the folder where it is and returns its path.
+    /// Keeps the folder and returns its path.
     pub(crate) fn keep(self) -> PathBuf {
         self.folder.keep()
     }

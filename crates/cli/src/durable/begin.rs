@@ -1,4 +1,4 @@
-//! From a workflow of steps to a run that nobody carries out yet.
+//! From a workflow of steps to a run that no process runs yet.
 
 use std::path::PathBuf;
 
@@ -18,26 +18,26 @@ use crate::{
     live, origin, telemetry,
 };
 
-/// A workflow of steps that is in order.
+/// A valid workflow of steps.
 #[derive(Debug)]
 pub(crate) struct Steps {
     pub(crate) loaded: Loaded,
     source: Source,
-    /// The root of the project that its paths are resolved against.
+    /// Root of the project that its paths are resolved against.
     project: PathBuf,
 }
 
 impl Steps {
-    /// Tells whether it is started with inputs, not with variables.
+    /// Returns whether it is started with inputs, not with variables.
     pub(crate) fn takes_text(&self) -> bool {
         let machine = &self.loaded.machine;
         !self.loaded.inputs.is_empty() || machine.conversation.is_some() || machine.has_stages()
     }
 }
 
-/// Loads a workflow that Interlock can carry out itself.
+/// Loads a workflow of steps.
 ///
-/// `strict`: what the file leaves in doubt is a mistake.
+/// With `strict`, ambiguities in the file are errors.
 pub(crate) fn of_steps(app: &App, wanted: &str, strict: bool) -> Result<Steps, Failure> {
     let library = app.library_to_read();
     let source = library.open(wanted)?;
@@ -75,21 +75,21 @@ pub(crate) fn of_steps(app: &App, wanted: &str, strict: bool) -> Result<Steps, F
     })
 }
 
-/// A run that nobody carries out yet.
+/// A run that no process runs yet.
 pub(crate) struct Begun {
     pub(super) log: RunLog,
-    /// What it was prepared with; `None`: it began earlier.
+    /// The context that was prepared for it; `None` if it began earlier.
     pub(super) world: Option<World>,
 }
 
 impl Begun {
-    /// Takes a run that began earlier.
+    /// Wraps a run that began earlier.
     pub(super) const fn known(log: RunLog) -> Self {
         Self { log, world: None }
     }
 }
 
-/// Starts a run of `steps`; its programs wait for whoever carries it out.
+/// Starts a run of `steps`; its programs wait for the process that runs it.
 pub(crate) fn begin(
     app: &App,
     steps: &Steps,
@@ -153,7 +153,7 @@ pub(crate) fn begin(
     })
 }
 
-/// Names a failure as the command line has it.
+/// Converts an error for the command line.
 fn named(error: StartError) -> Failure {
     match error {
         StartError::Store(error @ StoreError::BadName { .. }) => Failure::usage(error),
@@ -161,10 +161,10 @@ fn named(error: StartError) -> Failure {
     }
 }
 
-/// Says that the workflow has warnings; `check` shows them.
+/// Reports that the workflow has warnings, which `check` shows.
 fn remark(app: &App, steps: &Steps, args: &CarryArgs) {
     let warnings = steps.loaded.warnings.iter();
-    // What has no value is in the log, once it is known what came with the run.
+    // Missing values are in the log, once the input of the run is known.
     let count = warnings
         .filter(|warning| warning.severity == Severity::Warning && warning.code != UNSET_VARIABLE)
         .count();

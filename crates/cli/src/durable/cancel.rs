@@ -1,4 +1,4 @@
-//! A person ends a run of steps: whoever carries it out is told, a run that stands ends in its log.
+//! Cancels a run of steps: its process is told, or else the cancellation is written to its log.
 
 use interlock_core::command::CommandKind;
 use interlock_runner::{BuildError, Builder, EmbeddedError, LeaseError};
@@ -11,7 +11,7 @@ use crate::{
     live::Live,
 };
 
-/// Cancels the run; what a process that died left running is ended too.
+/// Cancels the run; the leftovers of a crashed runner are ended, too.
 pub(crate) fn cancel(app: &App, live: Live, by: String, json: bool) -> Done {
     let held = end_leftovers(app, &live)?;
     let ask = CommandKind::Cancel { by };
@@ -24,7 +24,7 @@ pub(crate) fn cancel(app: &App, live: Live, by: String, json: bool) -> Done {
     Ok(())
 }
 
-/// Ends programs of a runner that died; names the process of one that lives.
+/// Ends the programs of a crashed runner; returns the process of one that is alive.
 fn end_leftovers(app: &App, live: &Live) -> Result<Option<u32>, Failure> {
     let Some(places) = live.run.places() else {
         return Ok(None);

@@ -1,4 +1,4 @@
-//! Carries one run out in this process, until it is over or waits for a person.
+//! Runs one durable run in this process, until it is over or waits for a person.
 
 use std::{
     io::IsTerminal as _,
@@ -34,7 +34,7 @@ use crate::{
     telemetry,
 };
 
-/// Time between two looks at a log whose events are printed.
+/// Interval of checks of a log whose events are printed.
 const LOOK_EVERY: Duration = Duration::from_millis(50);
 
 /// How a run is carried out.
@@ -42,13 +42,13 @@ const LOOK_EVERY: Duration = Duration::from_millis(50);
 pub(crate) struct Terms {
     /// Nobody is asked.
     pub(crate) headless: bool,
-    /// What happens is printed as JSON lines.
+    /// Events are printed as JSON lines.
     pub(crate) json: bool,
-    /// How model stages are carried out.
+    /// How model stages are run.
     pub(crate) stages: StageArgs,
 }
 
-/// What shows a run while it goes on.
+/// What shows a run while it continues.
 enum Shown {
     Progress(Progress),
     Lines(Arc<Lines>),
@@ -69,7 +69,7 @@ pub(crate) struct Carrying {
     shown: Shown,
 }
 
-/// Carries a run that has just begun out and ends as it does.
+/// Carries out a run that has just begun, and ends with its exit code.
 pub(crate) fn carry(app: &App, begun: Begun, machine: &Machine, terms: &Terms) -> Done {
     let mut carrying = Carrying::take(app, begun, machine, terms, 0)?;
     carrying.drive(machine)?;
@@ -77,9 +77,9 @@ pub(crate) fn carry(app: &App, begun: Begun, machine: &Machine, terms: &Terms) -
 }
 
 impl Carrying {
-    /// Takes a run and says which it is; events from number `since` on are shown.
+    /// Takes a run and prints its name; events from number `since` on are shown.
     ///
-    /// Refused where another process has it, which is named.
+    /// Refused if another process has it, which is named.
     pub(crate) fn take(
         app: &App,
         begun: Begun,
@@ -105,12 +105,12 @@ impl Carrying {
         Ok(Self { host, shown })
     }
 
-    /// Returns what carries the run out.
+    /// Returns the host of the run.
     pub(crate) fn host(&mut self) -> &mut Embedded {
         &mut self.host
     }
 
-    /// Drives the run until it is over or stands.
+    /// Drives the run until it is over or waits.
     pub(crate) fn drive(&mut self, machine: &Machine) -> Done {
         let cancelling = Cancelling::begin(self.host.canceller())?;
         let host = &mut self.host;
@@ -126,7 +126,7 @@ impl Carrying {
         Ok(driven?)
     }
 
-    /// Gives the run back, says how it stands, and ends with its code.
+    /// Releases the run, describes its state, and ends with its exit code.
     pub(crate) fn end(mut self, app: &App, machine: &Machine) -> Done {
         self.host.release()?;
         self.host.log().tidy_up();
@@ -158,7 +158,7 @@ impl Carrying {
     }
 }
 
-/// Takes the run, or says who has it.
+/// Takes the run, or returns who has it.
 fn take(
     app: &App,
     begun: Begun,
@@ -193,13 +193,13 @@ fn take(
     Ok(host)
 }
 
-/// Prints events while `work` goes on.
+/// Prints events while `work` continues.
 fn following<T>(lines: &Arc<Lines>, work: impl FnOnce() -> T) -> T {
     let over = AtomicBool::new(false);
     thread::scope(|scope| {
         let follower = scope.spawn(|| {
             while !over.load(Ordering::Acquire) {
-                // What cannot be read now is read at the end, where it counts.
+                // What cannot be read now is read at the end, where errors count.
                 let _ = lines.catch_up(None);
                 thread::park_timeout(LOOK_EVERY);
             }

@@ -1,4 +1,4 @@
-//! What a workflow with a conversation is started with: from the command line to its first message.
+//! The input of a workflow with a conversation, from the command line to its first message.
 
 use std::path::{Component, Path, PathBuf};
 
@@ -9,12 +9,12 @@ use serde_json::Value;
 use super::inputs::text_of;
 use crate::{args::CarryArgs, failure::Failure};
 
-/// Files that one run may begin with.
+/// Maximum number of files that a run may begin with.
 const FILES_MAX: usize = 20;
 
-/// Reads what a conversation begins with.
+/// Reads the input of a conversation.
 ///
-/// A usage error: two inputs, too many files, one that is not there or lies outside the project.
+/// Returns a usage error for two inputs, too many files, or a file that does not exist or is outside the project.
 pub(super) fn of(args: &CarryArgs, project: &Path, here: &Path) -> Result<RunInput, Failure> {
     let text = match (&args.text, &args.input) {
         (Some(_), Some(_)) => {
@@ -50,14 +50,14 @@ pub(super) fn none(args: &CarryArgs) -> Result<(), Failure> {
     ))
 }
 
-/// Returns the variables as they are written: any name is a context key.
+/// Returns the variables unchanged: any name is a context key.
 pub(super) fn variables(args: &CarryArgs) -> Object {
     let each = args.variables.iter();
     each.map(|(name, value)| (name.clone(), Value::from(value.as_str())))
         .collect()
 }
 
-/// Returns the path by which the tools of a run find a file: that below the project.
+/// Returns the path by which the tools of a run find a file, relative to the project.
 fn name_of(path: &Path, project: &Path, here: &Path) -> Result<String, Failure> {
     let shown = path.display();
     let real = here

@@ -1,4 +1,4 @@
-//! Steps that hold their agent to a native workflow: a run of its own for each.
+//! Steps that guard their agent by a native workflow, with a separate run for each.
 
 use std::{
     collections::BTreeMap,
@@ -29,13 +29,13 @@ use crate::{
     live,
 };
 
-/// Holds the agents of one run's steps.
+/// Guards the agents of one run's steps.
 #[derive(Debug)]
 pub(super) struct Guards {
     home: Home,
-    /// This program.
+    /// Path of this program.
     program: PathBuf,
-    /// Where the run was called.
+    /// Directory in which the run was called.
     directory: PathBuf,
 }
 
@@ -48,7 +48,7 @@ impl Guards {
         })
     }
 
-    /// Starts the run, and makes sure that the agent's hooks will ask it.
+    /// Starts the run, and ensures that the agent's hooks will call it.
     fn start(&self, wanted: &GuardWanted<'_>) -> anyhow::Result<GuardedRun> {
         let client = client(wanted.tool)?;
         let project = project_root(Path::new(wanted.project));
@@ -94,7 +94,7 @@ impl Guards {
         })
     }
 
-    /// Finds the workflow, as it was when the run that has the step began.
+    /// Finds the workflow as it was when the run of the step began.
     fn workflow(
         &self,
         wanted: &GuardWanted<'_>,
@@ -146,7 +146,7 @@ impl Guards {
         Ok((source, loaded.machine))
     }
 
-    /// Returns a folder beside the log of the run that has the step.
+    /// Returns a folder next to the log of the run with the step.
     fn folder(&self, wanted: &GuardWanted<'_>) -> anyhow::Result<PathBuf> {
         let parent = self.home.open_run(&RunId::new(wanted.run))?;
         let letters = wanted.mark.chars();
@@ -164,7 +164,7 @@ impl Guards {
         Ok(folder)
     }
 
-    /// Closes the run that a runner which died left open under the same mark.
+    /// Closes the run that a crashed runner left open under the same mark.
     fn close_left_open(&self, folder: &Path) -> anyhow::Result<()> {
         let Ok(id) = fs::read_to_string(folder.join(RUN)) else {
             return Ok(());
@@ -178,7 +178,7 @@ impl Guards {
                 &mut log,
                 &machine,
                 &mut run,
-                "the run that carries the step out anew",
+                "the run that repeats the step",
             )?;
         }
         Ok(())
@@ -198,7 +198,7 @@ impl Guards {
     }
 }
 
-/// The file that names the run of a step.
+/// File that names the run of a step.
 const RUN: &str = "run";
 
 /// Returns the client that a tool starts.
@@ -229,7 +229,7 @@ impl Guard for Guards {
     }
 }
 
-/// A run that an agent is held to.
+/// A run that guards an agent.
 #[derive(Debug)]
 struct GuardedRun {
     home: Home,
@@ -259,7 +259,7 @@ impl Guarded for GuardedRun {
 }
 
 impl GuardedRun {
-    /// Closes what is still open and says how the run ended.
+    /// Closes the run if it is still open, and returns how it ended.
     fn settle(&mut self) -> anyhow::Result<Result<(), String>> {
         let id = self.log.run().clone();
         let mut run = self.log.load()?;
@@ -295,7 +295,7 @@ impl GuardedRun {
             }
             Phase::Cancelled => Err(format!("`{workflow}` (run {id}) was cancelled")),
             Phase::New | Phase::Open if !asked => Err(format!(
-                "the hooks of `{}` asked nothing: nobody was held to `{workflow}`",
+                "the hooks of `{}` asked nothing: nobody was guarded by `{workflow}`",
                 self.tool
             )),
             Phase::New | Phase::Open => Err(format!(

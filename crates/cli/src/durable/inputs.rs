@@ -1,4 +1,4 @@
-//! What a pipeline is started with: from the command line to its context.
+//! The inputs of a pipeline, from the command line to its context.
 
 use std::{
     fs,
@@ -13,12 +13,12 @@ use serde_json::Value;
 
 use crate::{args::CarryArgs, failure::Failure};
 
-/// The input that a free text goes to.
+/// Input that receives a free text.
 const TASK: &str = "task";
 
-/// Reads what a pipeline with `inputs` is started with.
+/// Reads the inputs of a pipeline with `inputs`.
 ///
-/// A usage error: what it has no name for, what is of another type, what is missing.
+/// Returns a usage error for an unknown input, a wrong type, or a missing input.
 pub(super) fn of_pipeline(args: &CarryArgs, inputs: &[Input]) -> Result<Object, Failure> {
     let mut given = match &args.input {
         Some(input) => object(&text_of(input)?)?,
@@ -95,7 +95,7 @@ fn known<'i>(name: &str, inputs: &'i [Input]) -> Result<&'i Input, Failure> {
     Err(usage(format!("the workflow has no input `{name}`: {help}")))
 }
 
-/// Reads the value of an input as it is typed: text as it is, anything else as JSON.
+/// Parses the value of an input: text unchanged, anything else as JSON.
 fn value(input: &Input, text: &str) -> Result<Value, Failure> {
     if input.kind == InputKind::String {
         return Ok(Value::from(text));

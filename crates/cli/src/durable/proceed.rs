@@ -1,4 +1,4 @@
-//! A person goes on with a run that stands, failed, was cancelled or cut off.
+//! Continues a run that waits, failed, was cancelled or was interrupted.
 
 use interlock_core::{
     Reply,
@@ -22,27 +22,27 @@ use crate::{
     standing::{Wait, waits},
 };
 
-/// What a person says when a run is to go on.
+/// A person's options for continuing a run.
 #[derive(Debug, Default)]
 pub(crate) struct Wishes {
-    /// Name of whoever did it.
+    /// Name of the person.
     pub(crate) by: String,
-    /// The answer to what the run asks.
+    /// Answer to the run's question.
     pub(crate) answer: Option<String>,
-    /// Variables to be set.
+    /// Variables to set.
     pub(crate) variables: Vec<(String, String)>,
-    /// What became of what was cut off; left out: it runs again.
+    /// How to settle the interrupted step; by default it runs again.
     pub(crate) fate: Option<EffectSettlement>,
-    /// The state that this is about.
+    /// State of the interrupted step.
     pub(crate) state: Option<String>,
-    /// Whether the run moves to the workflow file as it is now.
+    /// Whether the run moves to the present workflow file.
     pub(crate) adopt: bool,
 }
 
-/// Goes on with a run of steps as the command line says.
+/// Continues a run of steps as the command line says.
 pub(crate) fn proceed_as(app: &App, live: Live, by: String, args: ProceedArgs, json: bool) -> Done {
     let terms = Terms {
-        // Whoever answers beforehand does not wait for what is asked next.
+        // A person who answers in advance does not wait for the next question.
         headless: args.headless || args.answer.is_some(),
         json,
         stages: args.stages.clone(),
@@ -58,12 +58,12 @@ pub(crate) fn proceed_as(app: &App, live: Live, by: String, args: ProceedArgs, j
     proceed(app, live, &wishes, &terms)
 }
 
-/// Goes on with a run of steps, and carries it out from there.
+/// Continues a run of steps, and carries it out from there.
 pub(crate) fn proceed(app: &App, live: Live, wishes: &Wishes, terms: &Terms) -> Done {
     if let Some(over) = completed(&live.run) {
         return Err(refused(app, &over, terms)?);
     }
-    // Whoever carries it out has only been told to stand still.
+    // The process that runs it has only been told to pause.
     if live.run.paused.is_some() && wishes.is_plain() && holder(live.log.folder().work()).is_some()
     {
         let by = wishes.by.clone();
@@ -97,7 +97,7 @@ pub(crate) fn proceed(app: &App, live: Live, wishes: &Wishes, terms: &Terms) -> 
     going.carrying.end(app, &going.machine)
 }
 
-/// Refuses another mode than the run began with.
+/// Refuses a mode other than the one the run began with.
 fn same_mode(run: &Run, terms: &Terms) -> Done {
     let begun = run.mode().map(|rules| rules.mode);
     match terms.stages.mode.map(crate::args::ModeWord::mode) {
@@ -109,13 +109,13 @@ fn same_mode(run: &Run, terms: &Terms) -> Done {
 }
 
 impl Wishes {
-    /// Tells whether nothing is wanted but to go on.
+    /// Returns whether the run is only to be continued.
     const fn is_plain(&self) -> bool {
         self.answer.is_none() && self.variables.is_empty() && self.fate.is_none() && !self.adopt
     }
 }
 
-/// Returns why a run that reached its end cannot go on.
+/// Returns why a completed run cannot continue.
 fn completed(run: &Run) -> Option<Refusal> {
     let is_done = matches!(
         run.phase,
@@ -127,12 +127,12 @@ fn completed(run: &Run) -> Option<Refusal> {
     is_done.then(|| {
         Refusal::new(
             Code::RunOver,
-            "the run is over and cannot go on: start a new one",
+            "the run is over and cannot continue: start a new one",
         )
     })
 }
 
-/// Says no, and makes it the exit code.
+/// Prints a refusal, and turns it into the exit code.
 fn refused(app: &App, refusal: &Refusal, terms: &Terms) -> Result<Failure, Failure> {
     let code = refusal.code.as_str();
     if terms.json {
@@ -147,13 +147,13 @@ fn refused(app: &App, refusal: &Refusal, terms: &Terms) -> Result<Failure, Failu
     Ok(Failure::Said(Exit::Failed))
 }
 
-/// A run on its way on.
+/// A run that is being continued.
 struct Going<'a> {
     app: &'a App,
     carrying: Carrying,
     machine: Machine,
     terms: &'a Terms,
-    /// Whether it had failed or was cancelled before the person came.
+    /// Whether it had failed or was cancelled before.
     was_over: bool,
 }
 
@@ -181,13 +181,13 @@ impl Going<'_> {
         refused(self.app, refusal, self.terms)
     }
 
-    /// Gives the run back and says why it does not go on.
+    /// Releases the run and returns why it does not continue.
     fn stop<T>(&mut self, why: String) -> Result<T, Failure> {
         self.carrying.host().release()?;
         Err(anyhow::anyhow!(why).into())
     }
 
-    /// Takes the person's word for what was cut off.
+    /// Settles the interrupted step as the person says.
     fn settle(&mut self, wishes: &Wishes) -> Done {
         let Some(how) = &wishes.fate else {
             return Ok(());
@@ -199,7 +199,7 @@ impl Going<'_> {
         })
     }
 
-    /// Moves to the workflow as it is now, or says that the run keeps to its copy.
+    /// Moves to the present workflow, or reports that the run keeps its copy.
     fn adopt(&mut self, wishes: &Wishes) -> Done {
         let Some(begun) = self.carrying.host().log().folder().origin()? else {
             return Ok(());
@@ -265,7 +265,7 @@ impl Going<'_> {
         })
     }
 
-    /// Brings the run on; tells whether it is to be driven.
+    /// Continues the run; returns whether it must be driven.
     fn go_on(&mut self, wishes: &Wishes) -> Result<bool, Failure> {
         let by = wishes.by.clone();
         let run = self.run()?;
@@ -274,7 +274,7 @@ impl Going<'_> {
             return self.answered(wishes);
         }
         if run.is_over() {
-            // What was cut off counts as failed, and nothing takes that.
+            // The interrupted step counts as failed, and no transition handles that.
             return Ok(false);
         }
         if run.paused.is_some() {
@@ -306,9 +306,9 @@ impl Going<'_> {
         })
     }
 
-    /// Starts the steps that were cut off again: whoever resumes a run wants that.
+    /// Restarts the interrupted steps, which is the default of a resume.
     ///
-    /// Of a call that a model proposed they say so, since it is nothing that they have written.
+    /// For a call that a model proposed, the person must ask for it, since it was not written by a person.
     fn run_lost_again(&mut self, wishes: &Wishes) -> Done {
         let waits = self.waits()?.into_iter();
         let lost = waits.filter(|wait| wait.kind == "lost");
@@ -323,7 +323,7 @@ impl Going<'_> {
         Ok(())
     }
 
-    /// Gives the person's answer to what the run asks, if there is one.
+    /// Gives the person's answer to the run's question, if there is one.
     fn answered(&mut self, wishes: &Wishes) -> Result<bool, Failure> {
         let Some(text) = &wishes.answer else {
             return Ok(true);

@@ -1,4 +1,4 @@
-//! What programs print among the events, as JSON lines.
+//! Output of programs between the events, as JSON lines.
 
 use std::{
     io,
@@ -13,14 +13,14 @@ use serde_json::{Value, json};
 
 use crate::{failure::Failure, log_line::line};
 
-/// Writes what somebody may look at; whoever went away does not end a run.
+/// Writes output; a closed pipe does not end a run.
 fn put(to: &mut impl io::Write, bytes: &[u8]) {
     let _ = to.write_all(bytes).and_then(|()| to.flush());
 }
 
-/// Prints one JSON object a line: what was recorded, and what programs print in between.
+/// Prints one JSON object per line: recorded events, and the output of programs in between.
 pub(super) struct Lines {
-    /// The log as another reader has it, and the number of the next event.
+    /// A separate reader of the log, and the number of the next event.
     followed: Mutex<Followed>,
 }
 
@@ -37,7 +37,7 @@ impl Lines {
         }
     }
 
-    /// Prints what was recorded since; then, still before anything else, `last`.
+    /// Prints what was recorded since, followed by `last`.
     pub(super) fn catch_up(&self, last: Option<&Value>) -> Result<(), Failure> {
         let mut followed = self.followed.lock().unwrap_or_else(PoisonError::into_inner);
         let Followed { log, next } = &mut *followed;
@@ -69,7 +69,7 @@ impl Lines {
     }
 
     fn say(&self, said: &Value) {
-        // The events can still be read from the log; what is said now cannot.
+        // The events can still be read from the log; the output cannot.
         if self.catch_up(Some(said)).is_err() {
             put(
                 &mut io::stdout().lock(),

@@ -1,4 +1,4 @@
-//! Ends a run when the system or the person at the terminal says so.
+//! Cancels a run on a signal of the system or the person at the terminal.
 
 use std::thread::{self, JoinHandle};
 
@@ -10,18 +10,18 @@ use signal_hook::{
 
 use crate::{authority, failure::Failure};
 
-/// Has the run cancelled by each signal, until dropped.
+/// Cancels the run on each signal, until dropped.
 pub(super) struct Cancelling {
     handle: Handle,
     thread: Option<JoinHandle<()>>,
 }
 
 impl Cancelling {
-    /// Begins to listen: the first signal cancels the run, the second at once.
+    /// Begins to listen: the first signal cancels the run, the second kills at once.
     pub(super) fn begin(canceller: Canceller) -> Result<Self, Failure> {
         let wanted = [SIGINT, SIGTERM, SIGHUP];
         let ignored = ignored();
-        // Whoever started this with a signal ignored, as `nohup` does, wants it ignored.
+        // A signal that was ignored at the start, as with `nohup`, stays ignored.
         let mut signals = Signals::new(
             wanted
                 .into_iter()
@@ -47,13 +47,13 @@ impl Drop for Cancelling {
     fn drop(&mut self) {
         self.handle.close();
         if let Some(thread) = self.thread.take() {
-            // Nothing is left to be told when it broke.
+            // If it panicked, there is nothing left to report.
             let _ = thread.join();
         }
     }
 }
 
-/// Returns the signals that this process was started with ignored, one bit each, where the system tells.
+/// Returns the signals that this process was started with ignored, as a bit set, if the system tells.
 fn ignored() -> u64 {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let line = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));

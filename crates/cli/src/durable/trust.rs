@@ -1,4 +1,4 @@
-//! Whether the files of a project count for a run: the person is asked on first use.
+//! Whether a project's files apply to a run: the person is asked on first use.
 
 use std::{
     io::{self, BufRead as _, IsTerminal as _},
@@ -13,19 +13,19 @@ use serde_json::{Map, Value, json};
 
 use crate::{app::App, authority, failure::Failure, live::now_ms};
 
-/// What a person says about a project.
+/// A person's answer about a project.
 enum Word {
-    /// Its files count, from now on.
+    /// Its files apply from now on.
     Trust,
-    /// They count for this run.
+    /// They apply to this run.
     ThisTime,
-    /// The run goes on without them.
+    /// The run continues without them.
     No,
     /// There is no run.
     Stop,
 }
 
-/// What a person was asked at this start, and said.
+/// The question that a person was asked at this start, with the answer.
 #[derive(Debug, Clone)]
 pub(super) struct TrustAnswer {
     project: String,
@@ -34,7 +34,7 @@ pub(super) struct TrustAnswer {
 }
 
 impl TrustAnswer {
-    /// Makes of it what the run is told.
+    /// Converts it to a command for the run.
     pub(super) fn ask(&self) -> CommandKind {
         CommandKind::DecideTrust {
             project: self.project.clone(),
@@ -45,9 +45,9 @@ impl TrustAnswer {
     }
 }
 
-/// Returns of the configuration of the project at `root` what counts, and what a person was asked about it.
+/// Returns the part of the project's configuration that applies, and the question that a person was asked.
 ///
-/// What only narrows always does.
+/// Restrictions always apply.
 pub(super) fn counted(
     app: &App,
     root: &Path,
@@ -104,7 +104,7 @@ pub(super) fn counted(
     Ok((counted, Some(told)))
 }
 
-/// Tells whether the person has said that they trust the project at `root`, now or before.
+/// Returns whether the person trusts the project at `root`, according to this or an earlier answer.
 pub(super) fn is_given(
     app: &App,
     root: &Path,
@@ -119,7 +119,7 @@ pub(super) fn is_given(
     Ok(known.is_some_and(|word| word.trusted))
 }
 
-/// Takes of a project's configuration what only narrows.
+/// Returns the restrictions of a project's configuration.
 fn narrowed(project: Config) -> Config {
     let mut kept = Config {
         workflow: project.workflow,
@@ -129,7 +129,7 @@ fn narrowed(project: Config) -> Config {
     kept
 }
 
-/// Writes what of a project's configuration can widen what an agent may do; `{}`: nothing.
+/// Returns the parts of a project's configuration that can widen what an agent may do; `{}` if there are none.
 fn widening(project: &Config, root: &Path) -> Value {
     let mut widens = Map::new();
     if let Some(mode) = project.stages.mode {
@@ -140,11 +140,11 @@ fn widening(project: &Config, root: &Path) -> Value {
         widens.insert("allowlist".to_owned(), list);
     }
     for (name, server) in &project.mcp {
-        // Of a server only whether it is the same: what it is started with may hold secrets.
+        // Of a server, only whether it is the same: its start parameters may contain secrets.
         let digest = interlock_facts::control_digest(&json!(format!("{server:?}")));
         widens.insert(format!("mcp.{name}"), json!(digest));
     }
-    // Where the work is sent, and what it is said to cost.
+    // Where the requests are sent, and the configured price.
     if let Some(model) = &project.default_model {
         widens.insert("default_model".to_owned(), json!(model));
     }
@@ -158,9 +158,9 @@ fn widening(project: &Config, root: &Path) -> Value {
     Value::Object(widens)
 }
 
-/// Names what CodeMie files of the project may reach through its configuration.
+/// Returns what CodeMie files of the project may access through its configuration.
 ///
-/// A folder of the project itself is no more than the project.
+/// A folder of the project itself adds nothing.
 fn of_assets(project: &Config, root: &Path) -> Map<String, Value> {
     let digest = |shown: String| json!(interlock_facts::control_digest(&json!(shown)));
     let servers = project.mcp_servers.iter();

@@ -1,4 +1,4 @@
-//! Variables that are set from outside.
+//! Variables given on the command line.
 
 use interlock_core::machine::Object;
 use interlock_expr::nearest::nearest;
@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use crate::failure::Failure;
 
-/// Refuses names that the workflow does not have; returns the values.
+/// Refuses unknown names; returns the values.
 pub(super) fn checked(given: &[(String, String)], known: &[String]) -> Result<Object, Failure> {
     let mut values = Object::new();
     for (name, value) in given {

@@ -1,4 +1,4 @@
-//! What a run is assembled of, as the command line says it.
+//! The context of a run, assembled from the command line.
 
 use std::{path::Path, sync::Arc};
 
@@ -15,15 +15,15 @@ use crate::{
     failure::Failure,
 };
 
-/// What a run is assembled of.
+/// The context of a run.
 pub(crate) struct World {
     pub(super) builder: Builder,
-    /// What the run is told that a person was asked meanwhile.
+    /// Command that records a question which a person was asked meanwhile.
     pub(super) told: Option<CommandKind>,
 }
 
 impl World {
-    /// Begins with the project at `root`; the person is asked about it where its files widen anything.
+    /// Begins with the project at `root`; the person is asked about it if its files widen anything.
     pub(super) fn of_project(
         app: &App,
         root: &Path,
@@ -58,7 +58,7 @@ impl World {
     }
 }
 
-/// Reads the configuration of person and project, as far as it counts.
+/// Reads the configuration of person and project, as far as it applies.
 fn config(
     app: &App,
     root: &Path,
@@ -76,7 +76,7 @@ fn config(
     Ok((config, said.as_ref().map(trust::TrustAnswer::ask)))
 }
 
-/// Makes of it why a command ended.
+/// Converts an error for the command line.
 pub(super) fn failed(error: BuildError) -> Failure {
     if error.is_usage() {
         Failure::usage(error)

@@ -1,4 +1,4 @@
-//! Annotations of GitHub Actions: one workflow command a line.
+//! Annotations of GitHub Actions: one workflow command per line.
 
 use interlock_core::visible::push_visible;
 use interlock_formats::Severity;

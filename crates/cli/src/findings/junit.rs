@@ -1,4 +1,4 @@
-//! JUnit XML, as CI services and the `report` of a workflow's evidence read it.
+//! JUnit XML, for CI services and for `report` evidence of workflows.
 
 use std::{collections::BTreeSet, fmt::Write as _};
 
@@ -6,11 +6,11 @@ use interlock_core::visible::push_visible;
 
 use super::{Case, CaseResult};
 
-/// Writes one suite a file.
+/// Writes one suite per file.
 pub(super) fn write(command: &str, cases: &[Case]) -> String {
     let files: BTreeSet<&str> = cases.iter().map(|case| case.file.as_str()).collect();
     let mut text = String::from("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n");
-    // Writing to a string does not fail.
+    // Writing to a string cannot fail.
     let _ = writeln!(
         text,
         "<testsuites name=\"interlock {command}\"{}>",
@@ -65,7 +65,7 @@ fn counts<'c>(cases: impl Iterator<Item = &'c Case>) -> String {
     format!(" tests=\"{tests}\" failures=\"{failures}\" errors=\"{errors}\"")
 }
 
-/// Escapes text for an attribute or an element; what XML has no way to write is shown by its code.
+/// Escapes text for an attribute or an element; characters that XML cannot represent are shown by their codes.
 fn escaped(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
     for letter in text.chars() {

@@ -1,4 +1,4 @@
-//! Paths as they are known in the repository, wherever the command was called.
+//! Paths relative to the repository, wherever the command was called.
 
 use std::path::{Component, Path, PathBuf};
 
@@ -21,7 +21,7 @@ impl Repository {
         }
     }
 
-    /// Returns a path relative to the root, with `/`; as it is where it lies outside.
+    /// Returns a path relative to the root, with `/`; unchanged if it is outside.
     pub(super) fn relative(&self, file: &str) -> String {
         let path = without_dots(&self.directory.join(file));
         let inside = path.strip_prefix(&self.root).map(Path::to_owned).ok();
@@ -40,7 +40,7 @@ impl Repository {
     }
 }
 
-/// Resolves `.` and `..` by the words of a path alone.
+/// Resolves `.` and `..` lexically.
 fn without_dots(path: &Path) -> PathBuf {
     let mut plain = PathBuf::new();
     for part in path.components() {

@@ -1,11 +1,11 @@
-//! SARIF 2.1.0, as code scanning services read it.
+//! SARIF 2.1.0, for code scanning services.
 
 use interlock_formats::Severity;
 use serde_json::{Value, json};
 
 use super::Finding;
 
-/// The schema that the document follows.
+/// Schema of the document.
 const SCHEMA: &str =
     "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json";
 
@@ -64,7 +64,7 @@ fn result(finding: &Finding, rules: &[&str]) -> Value {
     })
 }
 
-/// Names a file by a relative reference, or by its whole address where it lies outside of the repository.
+/// Names a file by a relative reference, or by its complete URI if it is outside the repository.
 fn artifact(file: &str) -> Value {
     if file.starts_with('/') {
         return json!({ "uri": format!("file://{}", reference(file)) });

@@ -1,24 +1,24 @@
-//! The lines at the foot of the screen: drawn, and taken off again.
+//! Draws and erases the lines at the bottom of the screen.
 //!
-//! Nothing of the terminal is changed for them, so that it is whole whenever the process ends.
+//! The terminal's modes are not changed, so that it is usable however the process ends.
 
 use ratatui::text::Span;
 
-/// What is drawn at the foot of the screen; the cursor stands behind its last line.
+/// The lines drawn at the bottom of the screen; the cursor is after the last one.
 #[derive(Debug, Default)]
 pub(super) struct Area {
-    /// Columns of each line.
+    /// Width of each line in columns.
     widths: Vec<usize>,
 }
 
-/// A part of a line: a text and how it looks.
+/// A part of a line: a text and its style.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Part {
     pub(super) text: String,
     pub(super) look: Look,
 }
 
-/// How a text looks.
+/// Style of a text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Look {
     Plain,
@@ -52,12 +52,12 @@ impl Part {
 }
 
 impl Area {
-    /// Forgets what is drawn: it stays where it is.
+    /// Forgets the drawn lines, which stay on the screen.
     pub(super) fn forget(&mut self) {
         self.widths.clear();
     }
 
-    /// Returns what takes the lines off a screen that has `columns` now.
+    /// Returns the control sequences that erase the lines from a screen with `columns` columns.
     pub(super) fn erase(&mut self, columns: usize) -> String {
         if self.widths.is_empty() {
             return String::new();
@@ -66,7 +66,7 @@ impl Area {
         let rows: usize = self
             .widths
             .drain(..)
-            // A screen that became narrower has broken the lines.
+            // A screen that became narrower has wrapped the lines.
             .map(|width| width.div_ceil(columns).max(1))
             .sum();
         match rows - 1 {
@@ -75,7 +75,7 @@ impl Area {
         }
     }
 
-    /// Returns what draws `lines`, none of them wider than `columns` less one.
+    /// Returns the output that draws `lines`, each narrower than `columns`.
     pub(super) fn draw(&mut self, lines: &[Vec<Part>], columns: usize, colours: bool) -> String {
         let mut text = String::new();
         for (index, line) in lines.iter().enumerate() {
@@ -91,7 +91,7 @@ impl Area {
     }
 }
 
-/// Returns a line as it is written.
+/// Returns a line with its control sequences.
 pub(super) fn painted(line: &[Part], colours: bool) -> String {
     line.iter()
         .map(|part| {
@@ -104,7 +104,7 @@ pub(super) fn painted(line: &[Part], colours: bool) -> String {
         .collect()
 }
 
-/// Returns the columns that a text takes.
+/// Returns the width of a text in columns.
 pub(super) fn width(text: &str) -> usize {
     Span::raw(text).width()
 }

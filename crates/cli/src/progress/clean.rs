@@ -1,36 +1,36 @@
-//! What of a program's output reaches a terminal: its text and its colours, nothing that steers.
+//! Filters a program's output for a terminal: its text and its colours, but no other control sequences.
 
 use interlock_core::visible::push_visible;
 
-/// Bytes of a control sequence that are kept before it is given up.
+/// Maximum number of bytes of a control sequence before it is dropped.
 const SEQUENCE_MAX: usize = 64;
 
-/// One output of a program on its way to a terminal.
+/// Filter for one output of a program.
 #[derive(Debug)]
 pub(super) struct Cleaner {
     colours: bool,
-    /// Bytes of a character that has not come whole.
+    /// Bytes of an incomplete character.
     pending: Vec<u8>,
     mode: Mode,
-    /// What a control sequence has so far.
+    /// Control sequence so far.
     sequence: String,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Mode {
     Text,
-    /// After an escape.
+    /// After an escape character.
     Escape,
-    /// In a control sequence, until its last letter.
+    /// In a control sequence, until its final letter.
     Control,
-    /// In a text for the terminal, until its end is marked.
+    /// In a string for the terminal, until its terminator.
     Message,
-    /// There, after an escape.
+    /// In such a string, after an escape character.
     MessageEscape,
 }
 
 impl Cleaner {
-    /// Lets colours pass, or takes them out as well.
+    /// Creates a filter that passes or removes colours.
     pub(super) fn new(colours: bool) -> Self {
         Self {
             colours,
@@ -40,7 +40,7 @@ impl Cleaner {
         }
     }
 
-    /// Returns what of `bytes` may be shown.
+    /// Returns the part of `bytes` that may be shown.
     pub(super) fn take(&mut self, bytes: &[u8]) -> String {
         let mut all = std::mem::take(&mut self.pending);
         all.extend_from_slice(bytes);
@@ -68,7 +68,7 @@ impl Cleaner {
                 self.mode = match letter {
                     '[' => Mode::Control,
                     ']' | 'P' | 'X' | '^' | '_' => Mode::Message,
-                    // Between an escape and its last letter.
+                    // Between an escape and its final letter.
                     ' '..='/' => Mode::Escape,
                     _ => Mode::Text,
                 };
@@ -80,7 +80,7 @@ impl Cleaner {
                     self.colour(letter, shown);
                 }
                 ' '..='?' if self.sequence.len() < SEQUENCE_MAX => self.sequence.push(letter),
-                // No sequence at all.
+                // Not a sequence.
                 _ => {
                     self.mode = Mode::Text;
                     self.text(letter, shown);
@@ -89,7 +89,7 @@ impl Cleaner {
             Mode::Message => match letter {
                 '\u{7}' => self.mode = Mode::Text,
                 '\u{1b}' => self.mode = Mode::MessageEscape,
-                // A text of several lines is none.
+                // A string does not have several lines.
                 '\n' => {
                     self.mode = Mode::Text;
                     shown.push('\n');
@@ -104,7 +104,7 @@ impl Cleaner {
         match letter {
             '\u{1b}' => self.mode = Mode::Escape,
             '\n' | '\t' | '\r' => shown.push(letter),
-            // A bell, and a step back.
+            // A bell, and a backspace.
             '\u{7}' | '\u{8}' => {}
             letter => push_visible(shown, letter),
         }
@@ -126,15 +126,15 @@ impl Cleaner {
     }
 }
 
-/// Tells whether `rest` is the beginning of a character.
+/// Returns whether `rest` is the beginning of a character.
 fn is_unfinished(rest: &[u8]) -> bool {
     !rest.is_empty() && std::str::from_utf8(rest).is_err_and(|error| error.error_len().is_none())
 }
 
-/// Bytes at the end of an output among which its last line is looked for.
+/// Number of bytes at the end of an output that are searched for its last line.
 const LAST_BYTES: usize = 4096;
 
-/// Returns the last line of an output that has anything on it.
+/// Returns the last line of an output that is not blank.
 pub(super) fn last_line(bytes: &[u8]) -> Option<String> {
     let from = bytes.len().saturating_sub(LAST_BYTES);
     let text = String::from_utf8_lossy(bytes.get(from..).unwrap_or_default());
@@ -175,7 +175,7 @@ mod tests {
         ];
         for (input, wanted) in rows {
             assert_eq!(shown(true, &[input]), *wanted, "{input:?}");
-            // However it is cut.
+            // Wherever it is split.
             let letters: Vec<&[u8]> = input.chunks(1).collect();
             assert_eq!(shown(true, &letters), *wanted, "{input:?} by bytes");
         }

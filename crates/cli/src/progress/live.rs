@@ -1,4 +1,4 @@
-//! The tree at the foot of a terminal, drawn anew while the run goes on.
+//! The tree at the bottom of a terminal, redrawn while the run continues.
 
 use std::{
     collections::HashMap,
@@ -33,13 +33,13 @@ use super::{
 };
 use crate::{live::now_ms, output::Output};
 
-/// Time between two frames.
+/// Interval of frames.
 const FRAME: Duration = Duration::from_millis(100);
-/// Rows of a tree that are shown at most.
+/// Maximum number of rows of a tree.
 const ROWS_MAX: usize = 20;
-/// Items of a loop from which a state that succeeded in it leaves no line.
+/// Number of loop items from which a successful state prints no line.
 const ITEMS_QUIET: u64 = 20;
-/// The size of a terminal that does not say its own.
+/// Assumed size of a terminal that does not report its own.
 const SIZE: (u16, u16) = (24, 80);
 
 const WHEEL: [&str; 10] = [
@@ -48,7 +48,7 @@ const WHEEL: [&str; 10] = [
 ];
 const WHEEL_ASCII: [&str; 4] = ["|", "/", "-", "\\"];
 
-/// A tree at the foot of a terminal.
+/// A tree at the bottom of a terminal.
 pub(super) struct Live {
     shared: Arc<Shared>,
     ticker: Mutex<Option<JoinHandle<()>>>,
@@ -65,19 +65,19 @@ struct State {
     unicode: bool,
     area: Area,
     rows: Vec<Row>,
-    /// The last line that each state printed.
+    /// Last line that each state printed.
     said: HashMap<String, String>,
     /// When each effect began.
     begun: HashMap<String, Instant>,
-    /// What people call the states that are carried out, by their paths, where that is another name.
+    /// Titles of running states by their paths, if they differ.
     titles: HashMap<String, String>,
-    /// Effects that have the terminal for themselves.
+    /// Number of effects that own the terminal.
     owners: usize,
-    /// Whether what was written last stands within a line.
+    /// Whether the last output ended within a line.
     open: bool,
-    /// Whether something else draws on the terminal, such as the question for a password.
+    /// Whether something else uses the terminal, such as a password prompt.
     taken: bool,
-    /// Whether what was typed was shown in the beginning.
+    /// Whether the terminal echoed input at the start.
     was_plain: bool,
     out: Option<Cleaner>,
     err: Cleaner,
@@ -85,14 +85,14 @@ struct State {
     closed: bool,
     /// Whether the terminal is gone.
     gone: bool,
-    /// Set when this process goes on after it was stopped.
+    /// Set when this process continues after it was stopped.
     continued: Arc<AtomicBool>,
 }
 
 impl Live {
     pub(super) fn new(terminal: Terminal, output: Output) -> Self {
         let continued = Arc::new(AtomicBool::new(false));
-        // Without it a tree is drawn over what the shell said, once.
+        // Without it, a tree is drawn once over the shell's message.
         let _ = signal_hook::flag::register(signal_hook::consts::SIGCONT, Arc::clone(&continued));
         let colours = output.colours_errors();
         let state = State {
@@ -120,7 +120,7 @@ impl Live {
             closed: Condvar::new(),
         });
         let turned = Arc::clone(&shared);
-        // Without it the tree is drawn only when something happens.
+        // Without it, the tree is drawn only when something happens.
         let ticker = thread::Builder::new()
             .name("progress".to_owned())
             .spawn(move || turned.turn())
@@ -131,7 +131,7 @@ impl Live {
         }
     }
 
-    /// Takes the tree off the screen, for good.
+    /// Erases the tree permanently.
     pub(super) fn close(&self) {
         {
             let mut state = self.shared.state();
@@ -142,7 +142,7 @@ impl Live {
         self.shared.closed.notify_all();
         let mut ticker = self.ticker.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(ticker) = ticker.take() {
-            // One that broke has nothing on the screen any more.
+            // A screen that panicked shows nothing any more.
             let _ = ticker.join();
         }
     }
@@ -153,7 +153,7 @@ impl Shared {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Draws a frame after the other until the screen is closed.
+    /// Draws frame after frame until the screen is closed.
     fn turn(&self) {
         let mut state = self.state();
         while !state.closed {
@@ -171,7 +171,7 @@ impl Shared {
 }
 
 impl State {
-    /// Writes to the terminal; one that is gone is not written to again.
+    /// Writes to the terminal; a terminal that is gone is not written to again.
     fn write(&mut self, text: &str) {
         if self.gone || text.is_empty() {
             return;
@@ -197,14 +197,14 @@ impl State {
         self.write(&text);
     }
 
-    /// Draws the tree anew, where nothing else has the last line.
+    /// Redraws the tree, unless something else owns the last line.
     fn redraw(&mut self) {
         if self.gone {
             return;
         }
         let taken = self.was_plain && !self.terminal.is_plain();
         if taken && !self.taken {
-            // Whoever draws now stands behind the tree: it stays where it is.
+            // Whatever uses the terminal now is after the tree, which stays in place.
             self.area.forget();
         }
         if !taken && self.taken {
@@ -221,7 +221,7 @@ impl State {
         self.write(&text);
     }
 
-    /// Returns the lines of the tree on a terminal with as many rows.
+    /// Returns the lines of the tree on a terminal with this many rows.
     fn lines(&self, rows: usize) -> Vec<Vec<Part>> {
         let most = rows.saturating_sub(1).clamp(1, ROWS_MAX);
         let all = self.rows.len();
@@ -229,7 +229,7 @@ impl State {
             return self.rows.iter().map(|row| self.line(row)).collect();
         }
         if most == 1 {
-            // What runs says more than what holds it.
+            // Running states are more informative than those that contain them.
             let runs = |row: &&Row| matches!(row.kind, Kind::Runs { .. });
             let row = self.rows.iter().find(runs).or(self.rows.first());
             return row.map(|row| self.whole(row)).into_iter().collect();
@@ -245,7 +245,7 @@ impl State {
         lines
     }
 
-    /// Returns the row that stands for the whole tree.
+    /// Returns the row that represents the whole tree.
     fn whole(&self, row: &Row) -> Vec<Part> {
         let row = Row {
             depth: 0,
@@ -301,7 +301,7 @@ impl State {
         self.redraw();
     }
 
-    /// Says how something ended.
+    /// Reports how something ended.
     fn say_end(&mut self, end: End, path: &str, how: &str, time: Duration, why: Option<&str>) {
         let (fine, plain, look) = match end {
             End::Done => ("\u{2713}", "ok", Look::Green),
@@ -322,7 +322,7 @@ impl State {
         self.say(&line);
     }
 
-    /// Tells whether a state that succeeded leaves no line, being one of very many.
+    /// Returns whether a successful state prints no line, being one of very many.
     fn is_one_of_many(&self, path: &str) -> bool {
         self.rows.iter().any(|row| {
             matches!(row.kind, Kind::Loop { all, .. } if all > ITEMS_QUIET)
@@ -330,7 +330,7 @@ impl State {
         })
     }
 
-    /// Shows what a program printed on the terminal that the tree is on.
+    /// Shows a program's output on the terminal with the tree.
     fn show_cleaned(&mut self, stream: Stream, bytes: &[u8]) {
         let text = match (stream, &mut self.out) {
             (Stream::Out, Some(out)) => out.take(bytes),
@@ -402,7 +402,7 @@ impl Screen for Live {
                 self.shared.state().say(&parts);
             }
             let (path, failed, how) = match event {
-                // Lines that met go on.
+                // The branches that met continue.
                 Event::Joined { lines, .. } if !lines.is_empty() => continue,
                 Event::Joined {
                     path,
@@ -499,7 +499,7 @@ impl Screen for Live {
     }
 }
 
-/// Returns what is to be said of a row beside its name.
+/// Returns the note of a row after its name.
 fn note(kind: &Kind) -> Option<String> {
     match kind {
         Kind::Loop { ended, failed, all } => {
@@ -520,7 +520,7 @@ fn note(kind: &Kind) -> Option<String> {
     }
 }
 
-/// Says how many items a loop had.
+/// Describes how many items a loop had.
 fn items_ended(all: usize, failed: u64) -> String {
     let items = if all == 1 { "item" } else { "items" };
     match failed {
@@ -529,7 +529,7 @@ fn items_ended(all: usize, failed: u64) -> String {
     }
 }
 
-/// Returns how many lines of text the state at `path` runs a machine for, if it does.
+/// Returns the number of lines of text for which the state at `path` runs a machine, if it does.
 fn items_of(run: &Run, path: &FramePath) -> Option<usize> {
     let items = run.frame(path)?.stay.items()?;
     Some(items.all.len())
@@ -543,7 +543,7 @@ fn since(at_ms: u64) -> Duration {
     Duration::from_millis(now_ms().saturating_sub(at_ms))
 }
 
-/// Tells whether the terminal shows more than ASCII, as far as the environment says.
+/// Returns whether the terminal shows more than ASCII, according to the environment.
 fn speaks_utf8() -> bool {
     let set = ["LC_ALL", "LC_CTYPE", "LANG"]
         .into_iter()

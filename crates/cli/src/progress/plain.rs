@@ -1,4 +1,4 @@
-//! Lines: what begins and ends on standard error, what programs print as it comes.
+//! Progress as lines: beginnings and ends on standard error, programs' output unchanged.
 
 use std::{
     collections::HashMap,
@@ -29,14 +29,14 @@ pub(super) struct Plain {
 }
 
 struct State {
-    /// What makes an output fit for a terminal; `None`: it is none, and gets every byte.
+    /// Filter for output to a terminal; `None` for other outputs, which get every byte.
     out: Option<Cleaner>,
     err: Option<Cleaner>,
     /// When each effect began.
     begun: HashMap<String, Instant>,
-    /// What people call the states that are carried out, by their paths.
+    /// Titles of running states, by their paths.
     titles: HashMap<String, String>,
-    /// Whether standard error stands within a line.
+    /// Whether the last output to standard error ended within a line.
     open: bool,
 }
 
@@ -61,14 +61,14 @@ impl Plain {
 }
 
 impl State {
-    /// Remembers what people call a state, where that is not its path.
+    /// Stores the title of a state, if it differs from its path.
     fn entitle(&mut self, order: &Order) {
         if order.title != order.path {
             self.titles.insert(order.path.clone(), order.title.clone());
         }
     }
 
-    /// Writes a line of its own.
+    /// Writes a separate line.
     fn say(&mut self, line: &str) {
         let lead = if self.open { "\n" } else { "" };
         self.open = false;
@@ -76,13 +76,13 @@ impl State {
     }
 }
 
-/// Writes to standard error; whoever read it may be gone.
+/// Writes to standard error; its reader may be gone.
 fn error(bytes: &[u8]) {
     let mut stream = io::stderr().lock();
     let _ = stream.write_all(bytes).and_then(|()| stream.flush());
 }
 
-/// Writes to standard output; whoever read it may be gone.
+/// Writes to standard output; its reader may be gone.
 pub(super) fn out(bytes: &[u8]) {
     let mut stream = io::stdout().lock();
     let _ = stream.write_all(bytes).and_then(|()| stream.flush());

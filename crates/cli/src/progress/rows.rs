@@ -1,4 +1,4 @@
-//! What runs now, as rows of a tree: what holds others, then what it holds.
+//! Running states as rows of a tree: each container, followed by its contents.
 
 use std::collections::HashSet;
 
@@ -13,35 +13,35 @@ use interlock_core::{
 /// One row of the tree.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Row {
-    /// Rows that hold it.
+    /// Number of rows that contain it.
     pub(super) depth: usize,
-    /// Its name below the row that holds it.
+    /// Name below the row that contains it.
     pub(super) name: String,
     /// The state's path.
     pub(super) path: String,
-    /// What people call it where nothing shows what holds it.
+    /// Title, if no row shows its container.
     pub(super) title: String,
     /// When its state was entered, in milliseconds since 1970.
     pub(super) since_ms: u64,
     pub(super) kind: Kind,
 }
 
-/// What a row stands for.
+/// Kind of a row.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Kind {
-    /// It holds others.
+    /// It contains others.
     Holds,
     /// It runs for one item after the other.
     Loop { ended: u64, failed: u64, all: u64 },
-    /// It is carried out: the effect and which try.
+    /// It is running: the effect and the attempt.
     Runs { id: String, attempt: u32 },
-    /// The next try begins at this time, in milliseconds since 1970.
+    /// The next attempt begins at this time, in milliseconds since 1970.
     Waits { until_ms: u64, attempt: u32 },
     /// A person is needed.
     Stands,
 }
 
-/// Returns the rows of a run that is to do `effects`.
+/// Returns the rows of a run with these `effects`.
 pub(super) fn rows(machine: &Machine, run: &Run, effects: &[Effect]) -> Vec<Row> {
     let mut rows = Vec::new();
     let mut seen = HashSet::new();
@@ -105,7 +105,7 @@ fn kind(effect: &Effect) -> Kind {
     }
 }
 
-/// Returns what of `path` the row that holds it does not say.
+/// Returns the part of `path` that the containing row does not show.
 fn below(path: &str, holder: Option<&str>) -> String {
     let rest = holder.and_then(|holder| path.strip_prefix(holder)?.strip_prefix('/'));
     rest.unwrap_or(path).to_owned()

@@ -1,4 +1,4 @@
-//! What is said of a state that begins or ends, in both screens.
+//! Texts about states that begin or end, for both screens.
 
 use std::time::Duration;
 
@@ -14,7 +14,7 @@ pub(super) enum End {
     Cancelled,
 }
 
-/// Code of what somebody cancelled.
+/// Code of a cancelled effect.
 const CANCELLED: i64 = 130;
 
 pub(super) fn end_of(outcome: &Outcome) -> End {
@@ -26,7 +26,7 @@ pub(super) fn end_of(outcome: &Outcome) -> End {
     }
 }
 
-/// Says how a state ended, without its name.
+/// Describes how a state ended, without its name.
 pub(super) fn ended(order: &Order, outcome: &Outcome) -> String {
     let what = match outcome {
         Outcome::Done { .. } => "done".to_owned(),
@@ -44,12 +44,12 @@ pub(super) fn ended(order: &Order, outcome: &Outcome) -> String {
     }
 }
 
-/// Tells whether the end of a state was said before: that of a model stage, with its outcome, which may be a failure.
+/// Returns whether the end of a state was already reported: that of a model stage, with its outcome.
 pub(super) const fn says_its_end(order: &Order, outcome: &Outcome) -> bool {
     order.stage.is_some() && matches!(outcome, Outcome::Done { .. })
 }
 
-/// Says why a state failed, where its code does not say it.
+/// Describes why a state failed, if its code does not.
 pub(super) fn reason(outcome: &Outcome) -> Option<String> {
     let Outcome::Failed(failed) = outcome else {
         return None;
@@ -61,7 +61,7 @@ pub(super) fn reason(outcome: &Outcome) -> Option<String> {
     (!says_its_code && !cancelled && !failed.message.is_empty()).then(|| one_line(&failed.message))
 }
 
-/// Writes how long something took.
+/// Formats a duration.
 pub(super) fn elapsed(time: Duration) -> String {
     let seconds = time.as_secs();
     match seconds {
@@ -72,7 +72,7 @@ pub(super) fn elapsed(time: Duration) -> String {
     }
 }
 
-/// Tells whether what asks or shows by itself has the terminal meanwhile.
+/// Returns whether an effect that asks or shows something itself has the terminal meanwhile.
 pub(super) fn owns_terminal(order: &Order) -> bool {
     order.kind == EffectKind::Ask || order.kind.is_program("claude-code")
 }

@@ -1,4 +1,4 @@
-//! How far the attempts of stages are that are under way, for `status` and `list`.
+//! The progress of running attempts of stages, for `status` and `list`.
 
 use interlock_core::{
     attempt::Usage,
@@ -14,7 +14,7 @@ use interlock_view::narrator::cost;
 
 use crate::failure::Failure;
 
-/// Describes each attempt under way: its number, its turns, what it used, and the model.
+/// Describes each running attempt: its number, its turns, its usage, and the model.
 pub(crate) fn attempts(log: &RunLog, machine: &Machine, run: &Run) -> Result<Vec<Value>, Failure> {
     let mut found = Vec::new();
     for path in run.open_leaves() {
@@ -60,7 +60,7 @@ fn model(
     Ok(last)
 }
 
-/// Says in one line how far an attempt is.
+/// Describes the progress of an attempt in one line.
 pub(crate) fn sentence(attempt: &Value) -> String {
     let number = |key: &str| attempt.get(key).and_then(Value::as_u64).unwrap_or_default();
     let text = |key: &str| attempt.get(key).and_then(Value::as_str).unwrap_or_default();

@@ -1,4 +1,4 @@
-//! How a run stands when nobody carries it out any more.
+//! The state of a run that no process runs any more.
 
 use interlock_core::{
     command::EffectStatus,
@@ -23,54 +23,54 @@ use crate::{
     log_line::time,
 };
 
-/// The tool that works at the terminal itself.
+/// The tool that uses the terminal itself.
 const INTERACTIVE: &str = "claude-code";
 
-/// How a run stands.
+/// The state of a halted run.
 #[derive(Debug)]
 pub(crate) struct Halted {
-    /// What people call it.
+    /// Title of the run.
     name: String,
     run: Run,
-    /// What people call the state that failed, where its path is another name.
+    /// Title of the failed state, if it differs from its path.
     failed: Option<String>,
     status: Status,
-    /// The paths of the states it stands in.
+    /// Paths of the current states.
     state: Vec<String>,
-    /// Whether it is for the agent that the run holds to go on.
+    /// Whether the agent that the run guards must continue.
     agent_goes_on: bool,
     /// Whether the workflow has model stages.
     of_stages: bool,
-    /// The code that the program ends with.
+    /// Exit code of the program.
     pub(crate) code: u8,
-    /// What it waits for.
+    /// What the run waits for.
     pub(crate) waits: Vec<Wait>,
 }
 
-/// Something that only a person brings about.
+/// Something that only a person can do.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Wait {
     /// The state's path.
     pub(crate) path: String,
-    /// What people call it, where that is another name.
+    /// Title of the state, if it differs.
     pub(crate) title: Option<String>,
-    /// What kind: `question`, `pause`, `lost`, `lost_call`, `terminal`, `approval`; of the last the path is its id.
+    /// Kind: `question`, `pause`, `lost`, `lost_call`, `terminal`, `approval`; for the last, the path is the id.
     pub(crate) kind: &'static str,
-    /// The question, the reason, or what was lost.
+    /// The question, the reason, or the interrupted step.
     pub(crate) text: String,
-    /// The outputs that it rests on, where they are several and each can be edited.
+    /// Outputs that it depends on, if there are several and each can be edited.
     pub(crate) outputs: Vec<String>,
-    /// Since when, in milliseconds since 1970.
+    /// Start of the wait, in milliseconds since 1970.
     pub(crate) since_ms: u64,
 }
 
 impl Halted {
-    /// Reads how the run of `log` stands.
+    /// Reads the state of the run of `log`.
     pub(crate) fn of(log: &RunLog, machine: &Machine) -> Result<Self, Failure> {
         let run = log.load()?;
         let seen = report(machine, &run, None);
         let waits = waits(machine, &run);
-        // Where a run holds an agent, too, its stages are over once the agent is awaited.
+        // If a run also guards an agent, its stages are over once it waits for the agent.
         let agent_goes_on = !machine.durable
             && !run.is_over()
             && waits.is_empty()
@@ -93,7 +93,7 @@ impl Halted {
         })
     }
 
-    /// Says on standard error how it stands, where that is no success.
+    /// Describes the state on standard error, unless the run succeeded.
     pub(crate) fn tell(&self, app: &App) {
         let mut text = String::new();
         if let Some(cause) = self.cause() {
@@ -107,7 +107,7 @@ impl Halted {
         if self.agent_goes_on {
             let state = self.state.join(", ");
             text = format!(
-                "interlock: {} stands in `{state}`: its agent goes on\n",
+                "interlock: {} stands in `{state}`: its agent continues\n",
                 self.name
             );
         }
@@ -118,7 +118,7 @@ impl Halted {
         app.output.remark(&text);
     }
 
-    /// Writes it as the last of the JSON lines.
+    /// Formats it as the last of the JSON lines.
     pub(crate) fn line(&self) -> Value {
         let mut line = json!({
             "event": "Halted",
@@ -136,8 +136,8 @@ impl Halted {
         line
     }
 
-    /// Returns what a run came to that calls models: the last output of its conversation, or a list of several;
-    /// without a conversation what its last stage handed in.
+    /// Returns the result of a run that calls models: the last output of its conversation, or a list of several; without a
+    /// conversation, the submission of its last stage.
     pub(crate) fn result(&self) -> Option<&Value> {
         let root = &self.run.root;
         let result = match &root.line.dialogue {
@@ -148,13 +148,13 @@ impl Halted {
         (self.status == Status::Completed).then_some(result)
     }
 
-    /// Says where and why it failed.
+    /// Describes where and why the run failed.
     fn sentence(&self, cause: &Cause) -> String {
         let place = match self.failed.as_deref().unwrap_or(&cause.state) {
             "" => String::new(),
             state => format!("at `{state}` "),
         };
-        // A code that is a name counts as 1 where a number is wanted.
+        // A code that is a name counts as 1 where a number is needed.
         let name = cause
             .code
             .as_str()
@@ -177,7 +177,7 @@ impl Halted {
     }
 }
 
-/// Returns the code that a process ends with that carried `run` out.
+/// Returns the exit code of a process that carried out `run`.
 pub(super) fn code(run: &Run) -> u8 {
     match &run.phase {
         Phase::Ended {
@@ -190,7 +190,7 @@ pub(super) fn code(run: &Run) -> u8 {
     }
 }
 
-/// Lists what the run waits for that only a person brings about.
+/// Lists what the run waits for that only a person can do.
 pub(crate) fn waits(machine: &Machine, run: &Run) -> Vec<Wait> {
     if let (Some(pause), Phase::Open) = (&run.paused, &run.phase) {
         let reason = pause.reason.clone();
@@ -237,7 +237,7 @@ pub(crate) fn waits(machine: &Machine, run: &Run) -> Vec<Wait> {
         .collect()
 }
 
-/// Lists what a person is asked: about calls, and whether a state may begin or a transition be taken.
+/// Lists the requests to a person: about calls, entering a state, or taking a transition.
 fn asked(machine: &Machine, run: &Run) -> Vec<Wait> {
     let all = pending(machine, run).into_iter();
     all.map(|one| {
@@ -247,7 +247,7 @@ fn asked(machine: &Machine, run: &Run) -> Vec<Wait> {
             About::Entry { message } => message.clone(),
         };
         let text = if one.takes_passkey() {
-            format!("{text} (a yes takes a passkey, on the page of `interlock console`)")
+            format!("{text} (an approval needs a passkey, on the page of `interlock console`)")
         } else {
             text
         };
@@ -266,7 +266,7 @@ fn asked(machine: &Machine, run: &Run) -> Vec<Wait> {
     .collect()
 }
 
-/// Names the outputs that a state begins with, where they are several.
+/// Names the outputs that a state begins with, if there are several.
 fn outputs(machine: &Machine, run: &Run, path: &FramePath) -> Vec<String> {
     let all = outputs_before(machine, run, path);
     let several = all.len() > 1;
@@ -275,7 +275,7 @@ fn outputs(machine: &Machine, run: &Run, path: &FramePath) -> Vec<String> {
 }
 
 impl Wait {
-    /// Reads what [`Wait::line`] wrote.
+    /// Parses the output of [`Wait::line`].
     pub(crate) fn of(line: &Value) -> Self {
         let get = |key: &str| line.get(key).and_then(Value::as_str).unwrap_or_default();
         let kinds = [
@@ -303,7 +303,7 @@ impl Wait {
         }
     }
 
-    /// Says what it waits for, and what to do.
+    /// Describes what it waits for, and what to do.
     pub(crate) fn sentence(&self, name: &str) -> String {
         let (path, text) = (&self.path, &self.text);
         let place = self.title.as_ref().unwrap_or(path);
@@ -341,7 +341,7 @@ impl Wait {
         }
     }
 
-    /// Writes it for JSON.
+    /// Formats it as JSON.
     pub(crate) fn line(&self) -> Value {
         let since = time(self.since_ms);
         let mut line =

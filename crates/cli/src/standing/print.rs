@@ -1,4 +1,4 @@
-//! Where a run stands, as a person reads it.
+//! Prints the state of a run for people.
 
 use serde_json::Value;
 
@@ -9,7 +9,7 @@ use crate::{
     output::{Output, Style},
 };
 
-/// Prints a status as a person reads it.
+/// Prints a status for people.
 pub(crate) fn print(app: &App, status: &Value) -> Done {
     let out = app.output;
     let text = |key: &str| status.get(key).map(plain).unwrap_or_default();
@@ -73,7 +73,7 @@ pub(crate) fn print(app: &App, status: &Value) -> Done {
     Ok(())
 }
 
-/// Prints what only a run of steps has.
+/// Prints the parts of a run of steps.
 fn steps(status: &Value, row: &dyn Fn(&str, String) -> Done) -> Done {
     let get = |of: &Value, key: &str| of.get(key).map(plain).unwrap_or_default();
     let name = get(status, "name");
@@ -151,7 +151,7 @@ fn steps(status: &Value, row: &dyn Fn(&str, String) -> Done) -> Done {
     Ok(())
 }
 
-/// Names a state as people call it, with its path where that is another name.
+/// Names a state by its title, with its path if that differs.
 fn place(of: &Value, key: &str) -> String {
     let get = |key: &str| of.get(key).map(plain).unwrap_or_default();
     match get("title").as_str() {
@@ -195,7 +195,7 @@ fn tools(tools: Option<&Value>) -> String {
     }
 }
 
-/// Names the first few tools that pass whatever is listed.
+/// Names the first few tools that are always allowed.
 fn conversation(names: Option<&Value>) -> String {
     const SHOWN: usize = 6;
     let names: Vec<String> = names
@@ -237,7 +237,7 @@ fn events(events: Option<&Value>) -> String {
     shown.collect::<Vec<_>>().join(", ")
 }
 
-/// Says how far shell lines are held; a level never stands alone where something is not held.
+/// Describes how far shell lines are confined; a level is never shown without what it does not confine.
 fn confinement(confinement: Option<&Value>) -> String {
     let level = |key: &str| {
         let of = confinement?.get(key).filter(|of| !of.is_null())?;
@@ -245,7 +245,7 @@ fn confinement(confinement: Option<&Value>) -> String {
         let but = if not_held.is_empty() {
             String::new()
         } else {
-            format!(" (not held: {not_held})")
+            format!(" (not confined: {not_held})")
         };
         Some(format!("`{}`{but}", of.get("level").map(plain)?))
     };
@@ -253,7 +253,7 @@ fn confinement(confinement: Option<&Value>) -> String {
         return String::new();
     };
     let last = level("last_line").map_or_else(String::new, |last| format!("; last line: {last}"));
-    format!("held at {no_write} without writing, {writing} when writing{last}")
+    format!("confined at {no_write} without writing, {writing} when writing{last}")
 }
 
 fn limits(limits: Option<&Value>) -> String {

@@ -1,4 +1,4 @@
-//! Where a run of steps stands, for `status`.
+//! The state of a run of steps, for `status`.
 
 use interlock_core::{
     attempt::Usage,
@@ -22,7 +22,7 @@ use crate::{
     origin::{Difference, differences},
 };
 
-/// Adds what only a run of steps has.
+/// Adds the parts of a run of steps.
 pub(crate) fn describe(live: &Live, line: &mut Value) -> Result<(), Failure> {
     put(line, "name", json!(live.log.name()?));
     let runner = holder(live.log.folder().work());
@@ -36,7 +36,7 @@ pub(crate) fn describe(live: &Live, line: &mut Value) -> Result<(), Failure> {
     let attempts = attempts(&live.log, &live.machine, &live.run)?;
     put(line, "attempts", Value::Array(attempts));
     let spent = live.run.spent;
-    // Nodes that are no stages may call models, too.
+    // Nodes that are not stages may call models, too.
     if live.machine.has_stages() || spent != Usage::default() {
         put(line, "spent", json!(spent));
     }
@@ -58,7 +58,7 @@ pub(crate) fn describe(live: &Live, line: &mut Value) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Says why the run failed.
+/// Describes why the run failed.
 fn failure(machine: &Machine, run: &Run) -> Value {
     let Phase::Ended {
         cause: Some(cause), ..
@@ -77,7 +77,7 @@ fn told(cause: &Cause) -> Value {
     json!({ "code": cause.number(), "state": cause.state, "message": cause.message })
 }
 
-/// Says which error was handled last.
+/// Describes the last handled error.
 fn handled(run: &Run) -> Value {
     run.root.line.caught.as_deref().map_or(
         Value::Null,
@@ -85,7 +85,7 @@ fn handled(run: &Run) -> Value {
     )
 }
 
-/// Says how far each list is whose items run.
+/// Describes the progress of each list whose items run.
 fn items(machine: &Machine, run: &Run) -> Vec<Value> {
     let mut found = Vec::new();
     let mut open: Vec<(&Frame, FramePath)> = vec![(&run.root, FramePath::root())];

@@ -1,4 +1,4 @@
-//! Looks at the store again and again, beside the screen.
+//! Reads the store again and again, in a separate thread.
 
 use std::{
     collections::BTreeMap,
@@ -16,27 +16,27 @@ use interlock_store::{EventLog as _, Home, Listed, RunLog, RunSummary, StoreErro
 use super::model::{Look, Row, Selection, Waiting};
 use crate::{app::App, live::now_ms, log_line::sentence, review::Review};
 
-/// Time between two looks.
+/// Interval of updates.
 const EVERY: Duration = Duration::from_millis(250);
-/// Lines of a log that are kept.
+/// Maximum number of lines of a log that are kept.
 const LINES_MAX: usize = 2_000;
 
-/// What was found in a run, good for as long as it has that many events.
+/// Cached facts of a run, valid as long as it has this many events.
 struct Known {
     events: u64,
     waiting: Vec<Pending>,
-    /// What people call the states it stands in; `None`: it is over or cannot be read.
+    /// Titles of its current states; `None` if it is over or cannot be read.
     state: Option<String>,
     client: String,
 }
 
-/// Looks at the store.
+/// Reads the store.
 pub(super) struct Looker<'a> {
     app: &'a App,
     home: Home,
     known: BTreeMap<RunId, Known>,
     followed: Option<Followed>,
-    /// The request that was looked at last, and what was found.
+    /// The last reviewed request, and its review.
     reviewed: Option<(RunId, ApprovalId, Review)>,
 }
 
@@ -58,7 +58,7 @@ impl<'a> Looker<'a> {
         }
     }
 
-    /// Looks until nobody wants to know any more; what is selected comes in by `selected`.
+    /// Runs until nobody needs updates; selections arrive through `selected`.
     pub(super) fn run(mut self, selected: &Receiver<Selection>, looks: &Sender<Look>) {
         let mut wanted = Selection::default();
         loop {
@@ -101,7 +101,7 @@ impl<'a> Looker<'a> {
         look
     }
 
-    /// Looks at what a yes to a request means: once, since a person reads it.
+    /// Computes what an approval of a request means: once, since a person reads it.
     fn review(&mut self, asked: Option<&Waiting>) -> Option<(RunId, ApprovalId, Review)> {
         let asked = asked?;
         let known = |(run, id, _): &&(RunId, ApprovalId, Review)| {
@@ -110,7 +110,7 @@ impl<'a> Looker<'a> {
         if let Some(found) = self.reviewed.as_ref().filter(known) {
             return Some(found.clone());
         }
-        // What cannot be read is listed as damaged.
+        // A run that cannot be read is listed as damaged.
         let log = self.home.open_run(&asked.run).ok()?;
         let (machine, run) = (log.machine().ok()?, log.load().ok()?);
         let found = Review::of(&self.home, &log, (&machine, &run), &asked.pending).ok()?;
@@ -189,7 +189,7 @@ impl<'a> Looker<'a> {
         }
     }
 
-    /// Reads what waits in a run, and what people call the states it stands in.
+    /// Reads the open requests of a run, and the titles of its current states.
     fn stands_in(&self, run: &RunId) -> Result<(Vec<Pending>, String), StoreError> {
         let log = self.home.open_run(run)?;
         let (machine, run) = (log.machine()?, log.load()?);

@@ -1,4 +1,4 @@
-//! What is on the screen, and what a key or a new look makes of it. Pure.
+//! The contents of the screen, and how a key or an update changes them. Pure.
 
 #[cfg(test)]
 mod tests;
@@ -13,51 +13,51 @@ use crate::review::Review;
 /// A run as one row.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Row {
-    /// Its id.
+    /// Id of the run.
     pub(crate) run: RunId,
-    /// Its name, or its workflow.
+    /// Name of the run, or of its workflow.
     pub(crate) workflow: String,
-    /// Where it stands.
+    /// Current state.
     pub(crate) state: String,
-    /// Its status, in a word.
+    /// Status in one word.
     pub(crate) status: String,
-    /// The client whose session it holds.
+    /// Client of the guarded session.
     pub(crate) client: String,
-    /// When it was made, in milliseconds since 1970.
+    /// Creation time, in milliseconds since 1970.
     pub(crate) created_ms: u64,
     /// Whether it has ended.
     pub(crate) over: bool,
 }
 
-/// Something that waits for a person, and where.
+/// A request that waits for a person, with its run.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Waiting {
     /// The run.
     pub(crate) run: RunId,
     /// Its workflow.
     pub(crate) workflow: String,
-    /// What it is about.
+    /// The request.
     pub(crate) pending: Pending,
 }
 
-/// One look at the runs.
+/// A snapshot of the runs.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(crate) struct Look {
-    /// All of them, newest first.
+    /// All runs, newest first.
     pub(crate) rows: Vec<Row>,
-    /// What waits in any of them.
+    /// Open requests of all runs.
     pub(crate) waiting: Vec<Waiting>,
-    /// The run whose log this is, and its last lines.
+    /// Run whose log this is, and its last lines.
     pub(crate) log: Option<(RunId, Vec<String>)>,
-    /// The request whose review this is.
+    /// Request whose review this is.
     pub(crate) review: Option<(RunId, ApprovalId, Review)>,
-    /// The time of the look.
+    /// Time of the snapshot.
     pub(crate) now_ms: u64,
     /// What could not be read.
     pub(crate) trouble: Option<String>,
 }
 
-/// A key that means something.
+/// A key with a meaning.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Key {
     /// A letter.
@@ -78,29 +78,29 @@ pub(crate) enum Key {
     Tab,
     /// To the pane before.
     BackTab,
-    /// Yes, send.
+    /// Confirms or sends.
     Enter,
-    /// No, back.
+    /// Declines or goes back.
     Escape,
-    /// One letter back.
+    /// Deletes a letter.
     Backspace,
-    /// Stop at once.
+    /// Stops at once.
     Interrupt,
 }
 
-/// Which part of the screen the keys go to.
+/// The part of the screen with the focus.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) enum Pane {
     /// The list of runs.
     #[default]
     Runs,
-    /// What waits for a person.
+    /// The open requests.
     Waiting,
     /// The log of the selected run.
     Log,
 }
 
-/// What lies over the panes.
+/// What covers the panes.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(crate) enum Over {
     /// Nothing.
@@ -108,62 +108,62 @@ pub(crate) enum Over {
     Nothing,
     /// The keys.
     Help,
-    /// What is about to be answered with yes, from this line on.
+    /// A request about to be approved, shown from this line on.
     Approve(Waiting, u16),
-    /// What is about to be answered with no, and the note so far.
+    /// A request about to be rejected, and the note so far.
     Reject(Waiting, String),
 }
 
-/// What has to be done outside.
+/// An action outside the model.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Act {
     /// Leave the program.
     Quit,
     /// Leave it as interrupted.
     Interrupt,
-    /// Say yes to this.
+    /// Approve this request.
     Approve(Waiting),
-    /// Say no to this, with a note.
+    /// Reject this request, with a note.
     Reject(Waiting, Option<String>),
 }
 
-/// What the person wants to look at.
+/// What the person has selected.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(crate) struct Selection {
-    /// The run whose log is shown.
+    /// Run whose log is shown.
     pub(crate) run: Option<RunId>,
-    /// The request that is about to be answered.
+    /// Request that is about to be answered.
     pub(crate) asked: Option<Waiting>,
 }
 
-/// What is on the screen.
+/// The contents of the screen.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(crate) struct Model {
-    /// The last look at the runs.
+    /// The last snapshot of the runs.
     pub(crate) look: Look,
-    /// Where the keys go.
+    /// Pane with the focus.
     pub(crate) pane: Pane,
-    /// What lies over the panes.
+    /// What covers the panes.
     pub(crate) over: Over,
-    /// The selected run; `None`: there is none.
+    /// The selected run; `None` if there is none.
     pub(crate) selected: Option<RunId>,
-    /// The selected line of what waits.
+    /// Index of the selected request.
     pub(crate) waiting: usize,
-    /// Lines of the log below the last one shown; 0: it is followed.
+    /// Number of log lines below the last one shown; 0 to follow the log.
     pub(crate) back: usize,
-    /// What became of the last answer.
+    /// Outcome of the last answer.
     pub(crate) said: Option<String>,
 }
 
-/// Lines that a page key moves by.
+/// Number of lines that a page key moves by.
 const PAGE: usize = 10;
 /// The same in a question.
 const PAGE_OF_QUESTION: u16 = 10;
-/// Characters a note may have.
+/// Maximum number of characters of a note.
 const NOTE_CHARS_MAX: usize = 500;
 
 impl Model {
-    /// Takes a new look; what was selected stays so, where it still is.
+    /// Takes over a new snapshot; the selection stays, if it still exists.
     pub(crate) fn see(&mut self, look: Look) {
         let before = self.meant().cloned();
         let log = match (look.log.is_some(), self.look.log.take()) {
@@ -187,7 +187,7 @@ impl Model {
         self.lapse();
     }
 
-    /// Returns what has to be looked at.
+    /// Returns what must be read.
     pub(crate) fn wanted(&self) -> Selection {
         let asked = match &self.over {
             Over::Approve(asked, _) | Over::Reject(asked, _) => Some(asked.clone()),
@@ -199,13 +199,13 @@ impl Model {
         }
     }
 
-    /// Returns what a yes to `asked` means, once that is known.
+    /// Returns what an approval of `asked` means, once known.
     pub(crate) fn review_of(&self, asked: &Waiting) -> Option<&Review> {
         let (run, id, review) = self.look.review.as_ref()?;
         (*run == asked.run && *id == asked.pending.id()).then_some(review)
     }
 
-    /// Takes a question off the screen that waits no more.
+    /// Removes a question that is no longer open.
     fn lapse(&mut self) {
         let asked = match &self.over {
             Over::Approve(asked, _) | Over::Reject(asked, _) => asked,
@@ -222,12 +222,12 @@ impl Model {
         }
     }
 
-    /// Returns what the answer keys are about.
+    /// Returns the request that the answer keys refer to.
     pub(crate) fn meant(&self) -> Option<&Waiting> {
         self.look.waiting.get(self.waiting)
     }
 
-    /// Returns the number of the selected row.
+    /// Returns the index of the selected row.
     pub(crate) fn row(&self) -> usize {
         let selected = self.selected.as_ref();
         let rows = self.look.rows.iter();
@@ -235,7 +235,7 @@ impl Model {
         known.position(|is| is).unwrap_or(0)
     }
 
-    /// Returns the log that is shown: that of the selected run, once it is read.
+    /// Returns the log of the selected run, once it is read.
     pub(crate) fn log(&self) -> &[String] {
         match &self.look.log {
             Some((run, lines)) if Some(run) == self.selected.as_ref() => lines,
@@ -243,14 +243,14 @@ impl Model {
         }
     }
 
-    /// Takes a key; returns what it asks for outside.
+    /// Handles a key; returns the action that it requests.
     pub(crate) fn press(&mut self, key: Key) -> Option<Act> {
         if key == Key::Interrupt {
             return Some(Act::Interrupt);
         }
         match std::mem::take(&mut self.over) {
             Over::Nothing => self.press_pane(key),
-            // Any key takes the help away.
+            // Any key closes the help.
             Over::Help => None,
             Over::Approve(asked, from) => self.press_approve(asked, from, key),
             Over::Reject(asked, note) => self.press_reject(asked, note, key),
@@ -316,9 +316,9 @@ impl Model {
         None
     }
 
-    /// Puts a question about what is meant over the panes.
+    /// Puts a question about the selected request over the panes.
     fn ask(&mut self, question: impl FnOnce(Waiting) -> Over) {
-        // What is answered is what the eye is on: the selected run's own, unless another line is chosen.
+        // The answer is for what the eye is on: the selected run's own request, unless another line is chosen.
         let chosen = if self.pane == Pane::Waiting {
             self.meant().cloned()
         } else {
@@ -394,7 +394,7 @@ impl Model {
             }
             Pane::Waiting => self.waiting = moved(self.waiting, by, self.look.waiting.len()),
             Pane::Log => {
-                // Counted from the end, so that a log that grows stays where it is looked at.
+                // Counted from the end, so that a growing log keeps its position.
                 let lines = self.log().len();
                 self.back = moved(self.back, by.saturating_neg(), lines);
             }

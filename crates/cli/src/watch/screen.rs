@@ -1,4 +1,4 @@
-//! The terminal: keys in, frames out, and the terminal as it was at every end.
+//! The terminal: keys in, frames out, and its modes restored at every end.
 
 use std::{
     io::IsTerminal as _,
@@ -31,9 +31,9 @@ use crate::{
     live, review,
 };
 
-/// Longest that a key is waited for before new looks are taken.
+/// Longest wait for a key before new snapshots are handled.
 const WAIT: Duration = Duration::from_millis(50);
-/// Longest that a signal may take to end the screen.
+/// Longest time that a signal may take to end the screen.
 const HEED: Duration = Duration::from_secs(1);
 
 /// Shows the runs until the person leaves.
@@ -48,12 +48,12 @@ pub(crate) fn watch(app: &App) -> Done {
     let home = app.home()?;
     let (looks_in, looks) = channel();
     let (selected, selected_out) = channel();
-    // The lines of the log are drawn here: no colours inside them.
+    // The lines of the log are styled here: they must not contain colours.
     let plain = app.with(crate::output::Output::new(crate::args::Colour::Never));
     let plain = &plain;
     thread::scope(|scope| {
         scope.spawn(move || Looker::new(plain, home).run(&selected_out, &looks_in));
-        // Sets the terminal up, and back again at the end and in a panic.
+        // Sets up the terminal, and restores it at the end and in a panic.
         let mut terminal = ratatui::try_init()?;
         let screen = Screen {
             app,
@@ -71,9 +71,9 @@ pub(crate) fn watch(app: &App) -> Done {
     })
 }
 
-/// Sets `stopped` at a signal, and ends the process itself where that is not heeded.
+/// Sets `stopped` on a signal, and ends the process itself if nothing reacts.
 ///
-/// Whoever reads keys of a terminal that is gone may never come back.
+/// Reading keys from a terminal that is gone may never return.
 fn end_by_signal(stopped: &Arc<AtomicBool>) -> Result<(), Failure> {
     let mut signals = Signals::new([SIGINT, SIGTERM, SIGHUP])?;
     let stopped = Arc::clone(stopped);
@@ -83,7 +83,7 @@ fn end_by_signal(stopped: &Arc<AtomicBool>) -> Result<(), Failure> {
             if signals.forever().next().is_some() {
                 stopped.store(true, Ordering::SeqCst);
                 thread::sleep(HEED);
-                // Still here.
+                // Still running.
                 let _ = ratatui::try_restore();
                 std::process::exit(i32::from(Exit::Cancelled.code()));
             }
@@ -134,12 +134,12 @@ impl Screen<'_> {
         }
         Ok(match event::read()? {
             Event::Key(pressed) if pressed.kind != KeyEventKind::Release => key(pressed),
-            // A new size is drawn by the next frame.
+            // The next frame uses the new size.
             _ => None,
         })
     }
 
-    /// Gives a person's answer; whatever comes of it is said at the foot.
+    /// Gives a person's answer; its outcome is shown at the bottom.
     fn answer(&mut self, asked: &Waiting, yes: bool, note: Option<String>) {
         let said = match give(self.app, asked, yes, note) {
             Ok(said) => said,
@@ -151,7 +151,7 @@ impl Screen<'_> {
 }
 
 fn give(app: &App, asked: &Waiting, yes: bool, note: Option<String>) -> Result<String, Failure> {
-    // Asked anew for each answer: whoever sits here may by now sit below an agent.
+    // Checked again for each answer: the process may by now be below an agent.
     let mut live = live::open(app, Some(asked.run.as_str()))?;
     let by = authority::person(app, Some(&live.run.id))?;
     let pending = &asked.pending;

@@ -1,4 +1,4 @@
-//! Draws the model. Whatever came from an agent is shown as text, never as a command to the terminal.
+//! Draws the model. Text from an agent is shown as text, never as a command to the terminal.
 
 use interlock_core::{
     instant::utc,
@@ -19,13 +19,13 @@ use crate::{
     review::{Review, colour},
 };
 
-/// Lines below which only one pane is shown.
+/// Number of lines below which only one pane is shown.
 const ALL_PANES_MIN: u16 = 12;
 
-/// How things are shown, with colours or without.
+/// How things are shown, with or without colours.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Looks {
-    /// Whether colours are wanted.
+    /// Whether to use colours.
     pub(crate) colours: bool,
 }
 
@@ -231,7 +231,7 @@ fn log(frame: &mut Frame<'_>, area: Rect, model: &Model) {
     frame.render_widget(Paragraph::new(text).block(block(&name, here)), area);
 }
 
-/// Shows all that a person has to know before they answer.
+/// Shows everything that a person has to know before answering.
 fn question(asked: &Waiting, review: Option<&Review>, keys: &str, looks: Looks) -> Text<'static> {
     let pending = &asked.pending;
     let bold = Style::new().add_modifier(Modifier::BOLD);
@@ -276,7 +276,7 @@ fn said(name: &str, value: &str) -> Line<'static> {
     Line::raw(format!("{name:<10}{}", visible(value)))
 }
 
-/// Says what is asked, as long as nothing more is known.
+/// Shows the question until more is known.
 fn asks(pending: &Pending) -> Vec<Line<'static>> {
     match pending.about() {
         About::Transition(asked) => vec![
@@ -362,7 +362,7 @@ fn summary(one: &Waiting) -> String {
     }
 }
 
-/// Letters of a run's id that are shown: as much as names it to a command.
+/// Number of characters of a run's id that are shown: enough to identify it in a command.
 const ID_CHARS: u16 = 12;
 
 fn short(id: &str) -> String {

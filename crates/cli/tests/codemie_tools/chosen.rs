@@ -121,7 +121,7 @@ fn what_a_model_said_starts_nothing_for_another_agent() {
 fn a_template_that_comes_to_nothing_is_named() {
     for (input, why) in [
         (json!({"program": "  "}), "is empty: `{{ program }}`"),
-        // A name that nothing sets is no program either.
+        // A name that nothing sets is not a program either.
         (json!({}), "cannot be filled"),
     ] {
         let words = format!("`command` of the server `zoo` {why}");

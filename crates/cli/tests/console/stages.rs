@@ -204,7 +204,7 @@ fn what_lies_beside_the_log_is_shown_by_its_digest_and_masked() {
     let masked = "I look. \\u{202e}<script> with [secret]";
     assert!(text.contains(masked), "{text}");
     assert_eq!(blob["cut"], false);
-    // A digest is no path, and what nothing names is not there.
+    // A digest is not a path, and what nothing names is not there.
     for wrong in ["..%2fevents.db", &"0".repeat(64), "x"] {
         let path = format!("runs/{}/blobs/{wrong}", looked.run);
         assert_eq!(

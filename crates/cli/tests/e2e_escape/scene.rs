@@ -211,7 +211,7 @@ fn state(place: &str) -> Value {
             "env_overrides": {"GREETING": GREETING},
         }),
         "free" => json!({}),
-        _ => panic!("`{place}` is no place of the table"),
+        _ => panic!("`{place}` is not a place of the table"),
     }
 }
 

@@ -243,7 +243,7 @@ fn a_change_that_nobody_saw_makes_evidence_stale() {
     session.track();
     assert_eq!(session.asks("CHECK"), Ok(()));
     session.run("npm test | cat");
-    // What is not tracked is no part of what was tested.
+    // What is not tracked is not a part of what was tested.
     session.room.write("dist/app.js", "built").unwrap();
     session.room.write("report.xml", "built").unwrap();
     session.room.write("src/app.js", "2").unwrap();

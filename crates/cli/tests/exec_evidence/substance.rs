@@ -204,7 +204,7 @@ fn a_report_that_the_run_did_not_write_does_not_count() {
         (
             "pytest",
             "#!/bin/sh\nhead -c 200 old.xml > junit.xml\n",
-            "is not written as its format wants",
+            "is not valid in its format",
         ),
     ] {
         let session = session(&json!({ "none_removed": false, "since": "run_start" }));

@@ -187,7 +187,7 @@ fn damaged_lines_of_a_client_are_answered_with_an_error_and_reach_no_server() {
                 .wait_for(|message| message["error"].is_object())
                 .unwrap();
             let found = &answer["error"]["code"];
-            // Whether something is no JSON or no request is for the reader to say where both can be said.
+            // Whether something is not JSON or no request is for the reader to say where both can be said.
             let is_it = *found == code || (*found == -32602 && code == -32600);
             assert!(
                 is_it,

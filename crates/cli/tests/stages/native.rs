@@ -107,7 +107,7 @@ fn it_goes_on_after_a_crash_and_holds_no_agent() {
     place
         .call(&["start", "flow"])
         .ended(1)
-        .says(&["carries out itself"]);
+        .says(&["runs itself"]);
     let mut command = place.command(&["run", "flow", "it", "-n", "one", "--headless"]);
     let mut child = command.stderr(Stdio::null()).spawn().unwrap();
     wait_until("the second call", || place.provider.asked().len() == 2);
@@ -145,7 +145,7 @@ fn where_an_agent_is_held_too_each_stage_is_carried_out_when_the_run_stands_in_i
     place
         .by_person(&["resume", "--headless"])
         .ended(0)
-        .says(&["stands in `implement`: its agent goes on"]);
+        .says(&["stands in `implement`: its agent continues"]);
     place.by_person(&["send", "READY"]).ended(0);
     let mut command = place.persons(&["resume", "--headless"]);
     let mut child = command.stderr(Stdio::null()).spawn().unwrap();

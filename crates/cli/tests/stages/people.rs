@@ -50,7 +50,7 @@ fn a_person_at_the_terminal_is_asked_before_the_stage() {
         ("y\n", 0, &["Build", "Deploy"][..]),
         ("n not on a Sunday\n", 1, &["Build", "Stay"]),
         ("d\n", 75, &["Build"]),
-        // Anything else is no answer.
+        // Anything else is not an answer.
         ("maybe\ny\n", 0, &["Build", "Deploy"]),
     ] {
         let place = place();

@@ -263,7 +263,7 @@ fn after_a_crash_a_call_waits_for_a_person_and_a_tool_that_is_gone_leaves_the_ru
         place
             .by_person(&["resume", "one", "--headless", "--done", "waited"])
             .ended(1)
-            .says(&["`wait`", "stays where it is"]);
+            .says(&["`wait`", "the run is unchanged"]);
     }
     fs::write(config(&place), with).unwrap();
     place

@@ -1,4 +1,4 @@
-//! What `init` knows of Claude Code.
+//! What `init` writes for Claude Code.
 
 use std::path::PathBuf;
 
@@ -74,13 +74,13 @@ pub(crate) static FOOTPRINT: ClientDef = ClientDef {
     }),
     server_file: |site, scope| match scope {
         Scope::Project | Scope::Local => site.project_root.join(".mcp.json"),
-        // Beside the directory, unless the person has moved that.
+        // The file is next to the directory, unless the person has moved the directory.
         Scope::User if site.claude_home == site.home.join(".claude") => {
             site.home.join(".claude.json")
         }
         Scope::User => site.claude_home.join(".claude.json"),
     },
-    // `alwaysLoad`: newer clients list a server's tools at once, not only when searched for.
+    // `alwaysLoad`: newer clients list a server's tools at once, not only when they are searched for.
     server: |site, scope| {
         json!({
             "command": site.called(),
@@ -101,7 +101,7 @@ pub(crate) static FOOTPRINT: ClientDef = ClientDef {
     )],
 };
 
-/// Returns the folder of Interlock's own plugin, where the client finds it without a word in its settings.
+/// Returns the folder of Interlock's own plugin, where the client finds it without any setting.
 pub(crate) fn plugin_folder(site: &Site, scope: Scope) -> PathBuf {
     let settings = match scope {
         Scope::Project | Scope::Local => site.project_root.join(".claude"),

@@ -1,8 +1,8 @@
-//! Mods of Claude Code: code of plugins that runs inside of the client and may overrule every hook.
+//! Mods of Claude Code: code of plugins that runs inside the client and may overrule every hook.
 //!
-//! A plugin brings one by a `modules` list in its hooks. Which plugins a session loads
-//! stands on its command line, in the list of installed plugins and in the folder of mods
-//! under development. A mod is known by the digest of all files of its plugin.
+//! A plugin brings a mod with a `modules` list in its hooks. The plugins that a session loads are named by its command line, by
+//! the list of installed plugins and by the folder of mods under development. A mod is identified by the digest of all files of
+//! its plugin.
 
 use std::{
     ffi::OsString,
@@ -15,23 +15,23 @@ use serde_json::Value;
 use super::plugin;
 use crate::mods::{children, digest, listed_in, manifest};
 
-/// Most files and folders of one plugin that are looked at.
+/// Maximum number of files and folders of a plugin that are examined.
 const ENTRIES_MAX: usize = 2_000;
 
-/// Where a session's plugins are looked for.
+/// Where to look for a session's plugins.
 #[derive(Debug, Clone)]
 pub(crate) struct Plugins {
-    /// The folder of the client's settings, `~/.claude` where nothing else is said.
+    /// Folder of the client's settings, by default `~/.claude`.
     pub(crate) settings: PathBuf,
-    /// The words that the client was started with; none: it is not running.
+    /// Command line of the client; empty if it is not running.
     pub(crate) arguments: Vec<String>,
-    /// The folder that relative words are meant from.
+    /// Folder that relative paths are resolved against.
     pub(crate) directory: PathBuf,
     /// Folders that variables add.
     pub(crate) added: Vec<PathBuf>,
 }
 
-/// Variables that hold folders of plugins, with `:` in between.
+/// Variables that contain folders of plugins, separated by `:`.
 const ADDING: [&str; 2] = ["CLAUDE_CODE_PLUGIN_DIRS", "CLAUDE_CODE_PLUGIN_SEED_DIR"];
 
 impl Plugins {
@@ -43,7 +43,7 @@ impl Plugins {
             .flat_map(|(_, value)| std::env::split_paths(value).collect::<Vec<_>>())
             .filter(|path| !path.as_os_str().is_empty())
             .collect();
-        // A folder of plugins, or one of them.
+        // The folder either contains plugins or is one.
         let below: Vec<PathBuf> = added.iter().flat_map(|path| children(path)).collect();
         added.extend(below.into_iter().filter(|path| path.is_dir()));
         added
@@ -67,7 +67,7 @@ impl Plugins {
             if known || is_own_plugin(&place) {
                 continue;
             }
-            // What an archive holds is not looked at.
+            // The contents of an archive are not examined.
             if under_development || place.is_file() || brings_modules(&place) {
                 mods.push(ClientMod {
                     path: place.display().to_string(),
@@ -83,7 +83,7 @@ impl Plugins {
         let mut named = Vec::new();
         let mut words = self.arguments.iter();
         while let Some(word) = words.next() {
-            // `--plugin-dir`, and its kin such as `--plugin-dir-no-mcp`.
+            // `--plugin-dir` and its variants such as `--plugin-dir-no-mcp`.
             if !word.starts_with("--plugin-dir") {
                 continue;
             }
@@ -96,14 +96,14 @@ impl Plugins {
         named
     }
 
-    /// Lists what the client loads as plugins because of where it lies.
+    /// Lists the plugins that the client loads because of their location.
     fn found_beside_settings(&self) -> Vec<PathBuf> {
         let project = self.directory.join(".claude");
         let places = [&self.settings, &project].map(|place| children(&place.join("skills")));
         places.concat()
     }
 
-    /// Lists the folders of the installed plugins, those that are switched off too.
+    /// Lists the folders of the installed plugins, including disabled ones.
     fn installed(&self) -> Vec<PathBuf> {
         let list = self.settings.join("plugins/installed_plugins.json");
         let mut paths = Vec::new();
@@ -126,7 +126,7 @@ impl Plugins {
     }
 }
 
-/// Returns the folder that newer versions load an installed plugin from, where its marketplace is a folder of this machine.
+/// Returns the folder from which newer versions load an installed plugin, if its marketplace is a folder on this machine.
 pub(crate) fn loaded_in_place(home: &Path, plugin: &str, marketplace: &str) -> Option<PathBuf> {
     let known = manifest(&home.join("plugins/known_marketplaces.json"))?;
     let source = known.get(marketplace)?.get("source")?;
@@ -143,12 +143,12 @@ pub(crate) fn loaded_in_place(home: &Path, plugin: &str, marketplace: &str) -> O
         .flatten()
 }
 
-/// Tells whether a folder holds Interlock's own plugin, as it is written here.
+/// Returns whether a folder contains Interlock's own plugin, exactly as this version writes it.
 pub(crate) fn is_own_plugin(folder: &Path) -> bool {
     plugin::is_own(folder, is_ours)
 }
 
-/// Tells whether a program that code calls is this one, by its path or by the name that a shared file has for it.
+/// Returns whether a program that code calls is this one, by its path or by the name used in shared files.
 fn is_ours(program: &str) -> bool {
     let same = |ours: PathBuf| real(&ours) == real(Path::new(program));
     program == "interlock" || std::env::current_exe().is_ok_and(same)
@@ -170,9 +170,9 @@ fn collect(value: &Value, key: &str, found: &mut Vec<PathBuf>) {
     }
 }
 
-/// Tells whether a plugin lists modules in any manifest; what cannot be read may.
+/// Returns whether a plugin lists modules in any manifest; an unreadable manifest counts as listing some.
 ///
-/// Its manifest may name files of hooks anywhere below it, so each JSON file counts.
+/// A manifest may name hook files anywhere below it, so every JSON file counts.
 fn brings_modules(plugin: &Path) -> bool {
     let own = manifest(&plugin.join(".claude-plugin/plugin.json"));
     if own.is_some_and(|own| names_a_manifest(plugin, &own)) {
@@ -199,7 +199,7 @@ fn brings_modules(plugin: &Path) -> bool {
     false
 }
 
-/// Tells whether any file that a plugin's own manifest names lists modules, whatever its ending.
+/// Returns whether any file that a plugin's own manifest names lists modules, whatever its extension.
 fn names_a_manifest(plugin: &Path, value: &Value) -> bool {
     match value {
         Value::Object(fields) => fields.values().any(|value| names_a_manifest(plugin, value)),
@@ -216,7 +216,7 @@ fn names_modules(value: &Value) -> bool {
         Value::Object(fields) => fields.iter().any(|(name, value)| {
             let lists = match value {
                 Value::Array(modules) => !modules.is_empty(),
-                // What other tools mean by the word is no path of a plugin.
+                // Other tools use this key for something that is not a path of a plugin.
                 Value::String(path) => path.starts_with('.'),
                 _ => false,
             };
@@ -285,7 +285,7 @@ mod tests {
             &list.to_string(),
         );
         assert_eq!(found(&plugins(base, &[])), ["two", "mine"]);
-        // A marketplace that is a folder is loaded from there, whatever was copied.
+        // A marketplace that is a folder is loaded from there, even if a copy exists.
         let known = serde_json::json!({"m": {"source": {"source": "directory", "path": base}}});
         let known_list = base.join("settings/plugins/known_marketplaces.json");
         write(&known_list, &known.to_string());

@@ -1,7 +1,7 @@
-//! Interlock's own plugin for Claude Code: its code asks once more when a tool is about to run.
+//! Interlock's own plugin for Claude Code, whose code asks again right before a tool runs.
 //!
-//! Seen with 2.1.332: the client raises `tool.run` behind its hooks and permissions, with the
-//! arguments as the tool gets them. Only paths are still as the model wrote them.
+//! Tested with 2.1.332: the client raises `tool.run` after its hooks and permissions, with the arguments as the tool gets them.
+//! Only paths are still as the model wrote them.
 
 use std::{
     fs,
@@ -15,23 +15,23 @@ use crate::{
     settings::{MARK, code},
 };
 
-/// What the plugin calls its question.
+/// Name of the plugin's event.
 pub(super) const EVENT: &str = "ToolRun";
 
-/// What newer clients ask before a command that stands in the text of a skill or of a command file runs.
+/// The event with which newer clients ask before they run a command from the text of a skill or a command file.
 ///
-/// An answer can only keep it from running: it is neither asked about in the client's prompt nor rewritten.
+/// The answer can only block the command: the client neither prompts for it nor accepts a rewritten one.
 pub(crate) const SKILL_COMMAND: &str = "PreSkillShellCommand";
 
-/// The code of the plugin.
+/// Code of the plugin.
 pub(crate) const CODE: &str = include_str!("../../plugins/claude-code.js");
-/// Arguments that are paths; the client makes them absolute before it asks a hook.
+/// Arguments that are paths, which the client makes absolute before it calls a hook.
 const PATHS: [&str; 2] = ["file_path", "notebook_path"];
 
-/// Where its code lies below the folder of the plugin.
+/// Path of the code in the plugin's folder.
 pub(crate) const CODE_FILE: &str = "hooks/register.js";
 
-/// Returns the files of the plugin below its folder, with the text of each.
+/// Returns the files of the plugin, with their paths in its folder and their texts.
 pub(crate) fn files(program: &str) -> [(&'static str, String); 3] {
     let mark = MARK.trim();
     let version = env!("CARGO_PKG_VERSION");
@@ -45,7 +45,7 @@ pub(crate) fn files(program: &str) -> [(&'static str, String); 3] {
     ]
 }
 
-/// Tells whether a folder holds the plugin as it is written here, calling a program that `is_ours`, and nothing else.
+/// Returns whether a folder contains exactly the plugin as this version writes it, calling a program that `is_ours` accepts.
 pub(crate) fn is_own(folder: &Path, is_ours: impl Fn(&str) -> bool) -> bool {
     let Some(program) = fs::read_to_string(folder.join(CODE_FILE))
         .ok()
@@ -60,7 +60,7 @@ pub(crate) fn is_own(folder: &Path, is_ours: impl Fn(&str) -> bool) -> bool {
         path.symlink_metadata().is_ok_and(|known| known.is_file())
             && fs::read_to_string(path).is_ok_and(|there| there == *text)
     };
-    // Two folders of its own, and a file or two in each.
+    // The plugin has two folders, with one or two files each.
     let count = |place: &Path| fs::read_dir(place).map_or(0, Iterator::count);
     files.iter().all(is_same)
         && count(folder) == 2
@@ -68,7 +68,7 @@ pub(crate) fn is_own(folder: &Path, is_ours: impl Fn(&str) -> bool) -> bool {
         && count(&folder.join("hooks")) == 2
 }
 
-/// Returns a call with its paths as a hook is told of them.
+/// Returns a call with its paths as a hook receives them.
 pub(super) fn as_judged(mut used: ToolUse, directory: &str) -> ToolUse {
     if let Value::Object(arguments) = &mut used.input {
         for name in PATHS {
@@ -84,7 +84,7 @@ pub(super) fn as_judged(mut used: ToolUse, directory: &str) -> ToolUse {
     used
 }
 
-/// Resolves `.` and `..` by the words alone, as the client does.
+/// Resolves `.` and `..` lexically, as the client does.
 fn plain(path: &Path) -> PathBuf {
     let mut plain = PathBuf::new();
     for part in path.components() {

@@ -1,4 +1,4 @@
-//! What Claude Code says of a call that has ended.
+//! What Claude Code reports about a call that has ended.
 
 use serde_json::Value;
 
@@ -7,12 +7,12 @@ use crate::{
     protocol::shown_bytes,
 };
 
-/// Programs whose exit code 1 Claude Code takes for no failure.
+/// Programs whose exit code 1 Claude Code does not treat as a failure.
 const FORGIVEN: [&str; 11] = [
     "grep", "rg", "egrep", "fgrep", "find", "diff", "cmp", "test", "[", "findstr", "robocopy",
 ];
 
-/// Where the text that the model sees stands in the result of a tool.
+/// Where a tool's result contains the text that the model sees.
 const SEEN: &[(&str, &[&str])] = &[
     ("Bash", &["/stdout", "/stderr"]),
     ("Read", &["/file/content", "/file/base64", "/file/cells"]),
@@ -27,7 +27,7 @@ const SEEN: &[(&str, &[&str])] = &[
     ("Agent", &["/content"]),
 ];
 
-/// Returns the exit code of a shell line, where the client's own fields say it for sure.
+/// Returns the exit code of a shell line if the client's own fields state it reliably.
 pub(super) fn exit_code(used: &ToolUse, ok: bool, response: &Value) -> Option<i64> {
     if ok {
         exit_of_success(used, response)
@@ -36,13 +36,13 @@ pub(super) fn exit_code(used: &ToolUse, ok: bool, response: &Value) -> Option<i6
     }
 }
 
-/// Returns 0 where the client's word for success leaves nothing else.
+/// Returns 0 if the client reports success and no other exit code is possible.
 fn exit_of_success(used: &ToolUse, response: &Value) -> Option<i64> {
     let background = is_set(used.input.get("run_in_background"))
         || ["backgroundTaskId", "backgroundedByUser", "timedOutAfterMs"]
             .iter()
             .any(|key| is_set(response.get(key)));
-    // Without the fields of a shell's result it is not known what this is.
+    // Without the fields of a shell's result, the kind of result is unknown.
     let interrupted = response.get("interrupted") != Some(&Value::Bool(false));
     let explained = is_set(response.get("returnCodeInterpretation"));
     let line = used.input.get("command").and_then(Value::as_str)?;
@@ -50,17 +50,17 @@ fn exit_of_success(used: &ToolUse, response: &Value) -> Option<i64> {
     (certain && !forgives(line)).then_some(0)
 }
 
-/// Reads the code from the first line of the error, which is the client's own.
+/// Reads the exit code from the first line of the error, which the client itself writes.
 fn exit_of_failure(error: &Value) -> Option<i64> {
     let first = error.as_str()?.lines().next()?;
     let code: i64 = first.strip_prefix("Exit code ")?.parse().ok()?;
     (code != 0).then_some(code)
 }
 
-/// Tells whether the client may take exit code 1 of `line` for success.
+/// Returns whether the client may treat exit code 1 of `line` as success.
 ///
-/// It looks at what it takes for the last command; so does this, at every place
-/// where a command could begin, in quotes too.
+/// The client examines what it takes for the last command; this examines every position where a command could begin, in quotes
+/// too.
 fn forgives(line: &str) -> bool {
     line.split(|c: char| ";|&(){}`\"'$<>!\n\r".contains(c))
         .any(|part| {
@@ -78,10 +78,9 @@ fn forgives(line: &str) -> bool {
         })
 }
 
-/// Tells whether git, called with `words`, may end with 1 and have done its work.
+/// Returns whether git, called with `words`, may exit with 1 although it succeeded.
 ///
-/// `diff` does so only when asked to compare by its exit code; git takes long
-/// options by any beginning that is theirs alone.
+/// `diff` does so only if asked to report differences by its exit code; git accepts any unambiguous prefix of a long option.
 fn git_may_end_with_one<'a>(words: impl Iterator<Item = &'a str>) -> bool {
     const COMPARES: [&str; 4] = ["--e", "--q", "-q", "--no-i"];
     let words: Vec<&str> = words.collect();

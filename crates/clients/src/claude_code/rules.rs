@@ -1,7 +1,7 @@
-//! The client's own permission rules about shell lines, as far as a rewritten line would hide from them.
+//! The client's own permission rules for shell lines, as far as they would not see the original of a rewritten line.
 //!
-//! Seen with 2.1.197 and 2.1.332: after a hook has rewritten a line, rules
-//! such as `Bash(git push:*)` are compared with the rewritten line alone.
+//! Tested with 2.1.197 and 2.1.332: after a hook has rewritten a line, rules such as `Bash(git push:*)` are compared with the
+//! rewritten line only.
 
 use std::{fs, path::PathBuf};
 
@@ -10,47 +10,47 @@ use serde_json::Value;
 
 use crate::protocol::Effect;
 
-/// The largest settings file that is read, in bytes.
+/// Maximum size of a settings file that is read, in bytes.
 const BYTES_MAX: u64 = 4 * 1_048_576;
 
-/// A rule about shell lines: what it does, and how the lines begin that it matches.
+/// A rule for shell lines: its effect, and the prefix of the lines that it matches.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Rule {
     effect: Effect,
     beginning: String,
 }
 
-/// Settings files, and whether the client heeds what they allow.
+/// A settings file, and whether the client respects its `allow` rules.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Settings {
     /// The file.
     pub(crate) path: PathBuf,
-    /// Whether its `allow` counts: a project's does not before its folder is trusted.
+    /// Whether its `allow` rules count; a project's do not until its folder is trusted.
     pub(crate) may_allow: bool,
 }
 
-/// The rules of a person, a project and a machine.
+/// The rules of the person, the project and the machine.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Rules {
-    /// Those that refuse or ask.
+    /// Rules that deny or ask.
     strict: Vec<Rule>,
-    /// What lines may be, in the words of the rules that allow them.
+    /// Lines that `allow` rules permit.
     allowed: Vec<Allowed>,
 }
 
-/// What a rule allows.
+/// What an `allow` rule permits.
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Allowed {
     /// Every line.
     Everything,
-    /// This command and no other word.
+    /// This exact command.
     Exactly(String),
-    /// Commands that begin with these words.
+    /// Commands with this prefix.
     Beginning(String),
 }
 
 impl Rules {
-    /// Reads the rules of these settings files; what is not there or no JSON has none.
+    /// Reads the rules of these settings files; a missing or malformed file has none.
     pub(crate) fn read(files: &[Settings]) -> Self {
         let mut rules = Self::default();
         for file in files {
@@ -76,10 +76,9 @@ impl Rules {
         }
     }
 
-    /// Returns what the rules do with the line; `None`: no rule is about it.
+    /// Returns the effect of the rules on the line, or `None` if no rule matches it.
     ///
-    /// Refusals and questions are found too often rather than too seldom, permissions the
-    /// other way round.
+    /// When in doubt, a rule that denies or asks matches and a rule that allows does not.
     pub(crate) fn about(&self, line: &ShellFacts) -> Option<Effect> {
         let strict = self
             .strict
@@ -90,7 +89,7 @@ impl Rules {
         strict.or_else(|| self.allow(line).then_some(Effect::Allow))
     }
 
-    /// Tells whether a rule allows every command that does more than read.
+    /// Returns whether the rules allow every command that does more than read.
     fn allow(&self, line: &ShellFacts) -> bool {
         let harmless = |command: &SimpleCommand| {
             command.opaque.is_none()
@@ -121,7 +120,7 @@ fn texts<'v>(settings: &'v Value, key: &str) -> impl Iterator<Item = &'v str> {
     listed.into_iter().flatten().filter_map(Value::as_str)
 }
 
-/// Returns what a rule of `allow` lets run; `None`: another tool's, or a form that is not known.
+/// Returns what an `allow` rule permits; `None` for another tool's rule or an unknown form.
 fn allowed(rule: &str) -> Option<Allowed> {
     let of_bash = rule.trim().strip_prefix("Bash")?;
     if matches!(of_bash, "" | "(*)") {
@@ -154,7 +153,7 @@ impl Allowed {
     }
 }
 
-/// Joins the words of a command, where all of them are known and hold no blank.
+/// Joins the words of a command if all of them are known and none contains a blank.
 fn words(command: &SimpleCommand) -> Option<String> {
     let plain = |word: &Word| {
         word.literal()
@@ -167,7 +166,7 @@ fn words(command: &SimpleCommand) -> Option<String> {
         .then(|| joined(&command.words))
 }
 
-/// Returns how the lines begin that a rule such as `Bash(git push:*)` matches; `None`: another tool's.
+/// Returns the prefix of the lines that a rule such as `Bash(git push:*)` matches; `None` for another tool's rule.
 fn beginning(rule: &str) -> Option<String> {
     let of_bash = rule.trim().strip_prefix("Bash")?;
     if of_bash.is_empty() {
@@ -179,7 +178,7 @@ fn beginning(rule: &str) -> Option<String> {
 }
 
 impl Rule {
-    /// Tells whether the rule may match `command`; too often rather than too seldom.
+    /// Returns whether the rule may match `command`; true when in doubt.
     fn matches(&self, command: &SimpleCommand) -> bool {
         let begins = |words: &[Word]| joined(words).starts_with(&self.beginning);
         begins(&command.words) || (!command.wrapped.is_empty() && begins(&command.wrapped))

@@ -1,7 +1,6 @@
-//! The list of tasks that the agent keeps for itself, as the client stores it.
+//! The agent's own task list, as the client stores it.
 //!
-//! Seen with 2.1.332: a file a task, `tasks/SESSION/ID.json` in the client's
-//! own folder. What cannot be read is no task.
+//! Tested with 2.1.332: one file per task, `tasks/SESSION/ID.json` in the client's own folder. Unreadable files are ignored.
 
 use std::fs;
 
@@ -12,10 +11,10 @@ use super::own_folder;
 
 use crate::input::Input;
 
-/// Most bytes of a task that are read.
+/// Maximum number of bytes of a task that are read.
 const TASK_MAX: u64 = 1 << 20;
 
-/// Tells whether every task of the session's list but `task` is done.
+/// Returns whether every task of the session's list except `task` is done.
 pub(super) fn is_last(environment: &Environment, input: &Input, task: &str) -> bool {
     let plain = |letter: char| match letter {
         '-' | '_' => letter,
@@ -40,7 +39,7 @@ pub(super) fn is_last(environment: &Environment, input: &Input, task: &str) -> b
     })
 }
 
-/// Tells whether a task of the list is still to be done.
+/// Returns whether a task of the list is still open.
 fn is_open(task: &Value) -> bool {
     matches!(
         task.get("status").and_then(Value::as_str),

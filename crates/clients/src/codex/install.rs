@@ -1,4 +1,4 @@
-//! What `init` knows of Codex CLI.
+//! What `init` writes for Codex CLI.
 
 use std::path::PathBuf;
 
@@ -84,7 +84,7 @@ pub(crate) static FOOTPRINT: ClientDef = ClientDef {
     ],
 };
 
-/// Returns the file of rules for shell lines that a floor is written to.
+/// Returns the file for the baseline rules about shell lines.
 pub(crate) fn rules_file(site: &Site, scope: Scope) -> PathBuf {
     let directory = match scope {
         Scope::Project | Scope::Local => site.project_root.join(".codex"),
@@ -95,7 +95,7 @@ pub(crate) fn rules_file(site: &Site, scope: Scope) -> PathBuf {
 
 const TABLE: [&str; 2] = ["mcp_servers", SERVER];
 
-/// Where state and configuration lie: Codex hands its servers few variables, and these are not among them.
+/// Variables that locate state and configuration: Codex passes its servers few variables, and not these.
 pub(crate) const VARIABLES: [&str; 2] = ["XDG_STATE_HOME", "XDG_CONFIG_HOME"];
 
 /// Registers the control server.
@@ -129,7 +129,7 @@ pub(crate) fn put_server(
     Ok(text.into_string())
 }
 
-/// Adds what a control server that an older version registered lacks; what others added stays.
+/// Adds the variables that a control server registered by an older version lacks; the additions of others stay.
 fn put_words(text: &mut Text, key: &str, wanted: &[&str]) {
     let path = [TABLE[0], TABLE[1], key];
     let Some(item) = text.item(&path) else {
@@ -139,7 +139,7 @@ fn put_words(text: &mut Text, key: &str, wanted: &[&str]) {
     let Some(mut listed) = item.as_array().cloned() else {
         return;
     };
-    // Codex takes the name of a variable, or a table with one.
+    // Codex accepts the name of a variable, or a table with one.
     let name = |value: &toml_edit::Value| {
         let table = value.as_inline_table().and_then(|table| table.get("name"));
         table.unwrap_or(value).as_str().map(str::to_owned)
@@ -153,7 +153,7 @@ fn put_words(text: &mut Text, key: &str, wanted: &[&str]) {
     }
 }
 
-/// Takes the control server out; `None`: nothing is left.
+/// Removes the control server; returns `None` if nothing is left.
 pub(crate) fn take_server(before: &str) -> Result<Option<String>, EditError> {
     let mut text = Text::parse(before)?;
     if !is_ours(&text) {
@@ -163,7 +163,7 @@ pub(crate) fn take_server(before: &str) -> Result<Option<String>, EditError> {
     Ok((!text.is_bare()).then(|| text.into_string()))
 }
 
-/// Returns program and arguments of the control server in a configuration.
+/// Returns the program and arguments of the control server in a configuration.
 pub(crate) fn server_in(text: &str) -> Option<(String, Vec<String>)> {
     let text = Text::parse(text).ok()?;
     let command = text.string(&[TABLE[0], TABLE[1], "command"])?.to_owned();

@@ -1,7 +1,7 @@
-//! Hooks of others in Codex: of several that change the input of a call, the last one to end counts.
+//! Other hooks in Codex: if several change the input of a call, the last one to end wins.
 //!
-//! Seen with 0.171.0. One that is not trusted does not run; the client may be
-//! started so that this does not matter, so each counts here.
+//! Tested with 0.171.0. An untrusted hook does not run, but the client may be started so that trust is ignored, so every hook
+//! counts here.
 
 use std::path::PathBuf;
 
@@ -24,7 +24,7 @@ pub(super) fn mods(look: &Look<'_>) -> Vec<ClientMod> {
     let mut files: Vec<(PathBuf, Option<Syntax>)> = Vec::new();
     for folder in &folders {
         files.push((folder.join("hooks.json"), Some(Syntax::Strict)));
-        // Profiles are files of the same kind beside it.
+        // Profiles are files of the same format in the same folder.
         let settings = children(folder).into_iter().filter(|path| {
             path.file_name()
                 .is_some_and(|name| name.to_string_lossy().ends_with("config.toml"))

@@ -1,6 +1,6 @@
-//! Whether Codex runs a line in a sandbox of its own, or by rules about lines.
+//! Whether Codex runs a line in its own sandbox, or has rules for lines.
 //!
-//! Its hooks are not told; its transcript and its rules files say it.
+//! Its hooks are not told this; its transcript and its rules files contain it.
 
 use std::{
     fs::{self, File},
@@ -11,20 +11,20 @@ use std::{
 use interlock_project::Environment;
 use serde_json::Value;
 
-/// How far back the transcript is looked through for the turn's own words, in bytes.
+/// How far back the transcript is searched for the turn's own record, in bytes.
 const BACK_MAX: u64 = 16 * 1_048_576;
-/// The longest first line of a transcript that is read, in bytes.
+/// Maximum length of a transcript's first line, in bytes.
 const FIRST_MAX: u64 = 1_048_576;
-/// Read at once.
+/// Number of bytes read at once.
 const STEP: u64 = 64 * 1_024;
-/// The mark of the line that says how a turn is run.
+/// Marker of the transcript line that describes how a turn runs.
 const MARK: &[u8] = b"\"type\":\"turn_context\"";
-/// The mark of a line that says how something ended.
+/// Marker of a transcript line that reports the end of a command.
 const ENDED: &[u8] = b"\"type\":\"CommandExecution\"";
-/// The largest rules file that is looked at, in bytes.
+/// Maximum size of a rules file that is read, in bytes.
 const RULES_MAX: u64 = 1_048_576;
 
-/// Tells whether the transcript says that lines run without a sandbox; what is not known is no.
+/// Returns whether the transcript says that lines run without a sandbox; false if unknown.
 pub(super) fn is_off(transcript: &Path) -> bool {
     last_turn(transcript).is_some_and(|turn| {
         let policy = turn.pointer("/payload/sandbox_policy");
@@ -33,11 +33,10 @@ pub(super) fn is_off(transcript: &Path) -> bool {
     })
 }
 
-/// Returns how the call `id` of `line` ended, where lines of the turn cannot write what says so.
+/// Returns the exit code of the call `id` of `line`, if the turn's lines cannot write the transcript that reports it.
 ///
-/// Inside its sandbox nothing of Interlock's can write down what it saw. The client itself
-/// writes the exit code of each command into the transcript, which the sandbox keeps from
-/// every command that it holds.
+/// Inside Codex's sandbox, Interlock cannot record what it observes. The client itself writes the exit code of each command into
+/// the transcript, which the sandbox protects from every confined command.
 pub(super) fn exit_code(transcript: &Path, id: &str, line: &str) -> Option<i64> {
     let transcript = transcript.canonicalize().ok()?;
     let turn = last_turn(&transcript)?;
@@ -60,7 +59,7 @@ pub(super) fn exit_code(transcript: &Path, id: &str, line: &str) -> Option<i64> 
     ran.then_some(code)
 }
 
-/// Tells whether the sandbox of a turn lets no line write `path`.
+/// Returns whether the sandbox of a turn prevents every line from writing `path`.
 fn keeps(turn: &Value, path: &Path) -> bool {
     let Some(policy) = turn.pointer("/payload/file_system_sandbox_policy") else {
         return false;
@@ -76,7 +75,7 @@ fn keeps(turn: &Value, path: &Path) -> bool {
             .all(|entry| is_elsewhere(entry, path))
 }
 
-/// Tells whether a place where lines may write is known, and does not hold `path`.
+/// Returns whether a writable location is known and does not contain `path`.
 fn is_elsewhere(entry: &Value, path: &Path) -> bool {
     let holds = |place: &Path| {
         let real = place.canonicalize();
@@ -92,7 +91,7 @@ fn is_elsewhere(entry: &Value, path: &Path) -> bool {
     }
 }
 
-/// Returns the first line of a transcript, which says what the conversation is.
+/// Returns the first line of a transcript, which describes the conversation.
 pub(super) fn first_line(transcript: &Path) -> Option<Value> {
     let file = File::open(transcript).ok()?;
     if !file.metadata().ok()?.is_file() {
@@ -105,7 +104,7 @@ pub(super) fn first_line(transcript: &Path) -> Option<Value> {
     serde_json::from_slice(&line).ok()
 }
 
-/// Returns the newest line that says how a turn is run, looking from the end.
+/// Returns the newest line that describes how a turn runs, searching from the end.
 fn last_turn(transcript: &Path) -> Option<Value> {
     newest_line(
         transcript,
@@ -121,7 +120,7 @@ fn contains(line: &[u8], part: &[u8]) -> bool {
     line.windows(part.len()).any(|found| found == part)
 }
 
-/// Returns what `take` makes of the newest line that looks right, reading from the end.
+/// Returns the first result that `take` gives for a line that looks right, reading from the end.
 fn newest_line(
     transcript: &Path,
     looks: impl Fn(&[u8]) -> bool,
@@ -150,7 +149,7 @@ fn newest_line(
         let whole_from = if start == 0 {
             0
         } else {
-            // A line longer than what was read so far goes on before it.
+            // A line longer than what was read so far continues before it.
             match tail.iter().position(|byte| *byte == b'\n') {
                 Some(end) => end + 1,
                 None => continue,
@@ -164,7 +163,7 @@ fn newest_line(
     None
 }
 
-/// Tells whether there are rules that refuse lines or ask about them, beside those Interlock wrote.
+/// Returns whether there are rules that deny lines or ask about them, other than those that Interlock wrote.
 pub(super) fn has_rules(environment: &Environment, project: &Path) -> bool {
     let home = environment
         .variable("CODEX_HOME")

@@ -1,4 +1,4 @@
-//! What `init` knows of Copilot CLI.
+//! What `init` writes for Copilot CLI.
 
 use serde_json::json;
 
@@ -42,7 +42,7 @@ pub(crate) static FOOTPRINT: ClientDef = ClientDef {
             usual_s: 30,
             stopping_s: DAY_S,
         },
-        // What every event has, since the line and not the input names it.
+        // Every event has this, since the command line, not the input, names the event.
         probe: |session, directory| {
             json!({
                 "sessionId": session, "timestamp": 0, "cwd": directory,
@@ -67,7 +67,7 @@ pub(crate) static FOOTPRINT: ClientDef = ClientDef {
         under: "mcpServers",
         syntax: Syntax::Strict,
     }),
-    // In a project it reads the same file as Claude Code.
+    // In a project, Copilot reads the same file as Claude Code.
     server_file: |site, scope| match scope {
         Scope::Project | Scope::Local => site.project_root.join(".mcp.json"),
         Scope::User => site.copilot_home.join("mcp-config.json"),

@@ -1,4 +1,4 @@
-//! Whether Copilot CLI runs a hook of ours that was written for Claude Code.
+//! Whether Copilot CLI runs a hook of Interlock that was written for Claude Code.
 
 use std::{
     fs,
@@ -7,10 +7,10 @@ use std::{
 
 use interlock_project::Environment;
 
-/// The largest settings file that is looked at, in bytes.
+/// Maximum size of a settings file that is read, in bytes.
 const BYTES_MAX: u64 = 4 * 1_048_576;
 
-/// Tells whether settings of Claude Code that it reads have a line of ours.
+/// Returns whether the settings of Claude Code that Copilot reads contain a hook of Interlock.
 pub(super) fn are_borrowed(environment: &Environment, directory: &Path) -> bool {
     let root = interlock_project::project_root(directory);
     let home = environment.variable("HOME").map(PathBuf::from);

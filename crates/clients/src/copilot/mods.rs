@@ -1,7 +1,7 @@
-//! Hooks of others in Copilot CLI: they run one after the other, and each may change the arguments of a call.
+//! Other hooks in Copilot CLI: they run one after the other, and each may change the arguments of a call.
 //!
-//! Seen with 1.0.102: the order of the files is that of their folder, those of
-//! Claude Code's settings and of plugins come after them. Extensions, which `--experimental` runs, have hooks, too.
+//! Tested with 1.0.102: hook files run in the order of their folder, followed by those of Claude Code's settings and of plugins.
+//! Extensions, which `--experimental` enables, have hooks, too.
 
 use std::path::{Path, PathBuf};
 
@@ -60,7 +60,7 @@ pub(super) fn mods(look: &Look<'_>) -> Vec<ClientMod> {
     mods
 }
 
-/// Where marketplaces list their plugins, the first that is there counting.
+/// Where marketplaces list their plugins; the first file that exists counts.
 const LISTS: [&str; 4] = [
     ".github/plugin/marketplace.json",
     ".plugin/marketplace.json",
@@ -68,7 +68,7 @@ const LISTS: [&str; 4] = [
     "marketplace.json",
 ];
 
-/// A plugin that is not copied, but loaded from a marketplace that is a folder of this machine.
+/// A plugin that is loaded directly from a marketplace that is a folder on this machine, without a copy.
 #[derive(Debug)]
 pub(crate) struct InPlace {
     pub(crate) name: String,
@@ -76,7 +76,7 @@ pub(crate) struct InPlace {
     pub(crate) enabled: bool,
 }
 
-/// Lists these plugins, those that are switched off too.
+/// Lists these plugins, including disabled ones.
 pub(crate) fn in_place(site: &Site) -> Vec<InPlace> {
     let file = site.copilot_home.join("settings.json");
     let settings = settings::parsed(&file, Syntax::Loose).ok().flatten();
@@ -101,7 +101,7 @@ pub(crate) fn in_place(site: &Site) -> Vec<InPlace> {
     found
 }
 
-/// Lists the extensions: programs that may have hooks before tools, where the client is started so that they run.
+/// Lists the extensions, programs that may have hooks before tools, if the client is started so that they run.
 fn extensions(look: &Look<'_>) -> Vec<ClientMod> {
     let mut places = vec![look.site.copilot_home.join("extensions")];
     let own = look.directories().into_iter();

@@ -1,17 +1,17 @@
-//! Whether Copilot CLI would ask a person about a line, or has rules about lines.
+//! Whether Copilot CLI would prompt a person about a line, or has rules for lines.
 //!
-//! Its hooks are not told; the words it was started with say it.
+//! Its hooks are not told this; its command line contains it.
 
 use interlock_project::Environment;
 
 use crate::process;
 
-/// Options that let every tool pass without a question.
+/// Options that allow every tool without a prompt.
 const ALLOW_ALL: [&str; 3] = ["--allow-all-tools", "--allow-all", "--yolo"];
-/// Options that refuse tools or lines.
+/// Options that deny tools or lines.
 const RESTRICT: [&str; 3] = ["--deny-tool", "--excluded-tools", "--available-tools"];
 
-/// Tells whether the client was started so that it asks nobody and refuses no line by itself.
+/// Returns whether the client was started so that it prompts nobody and denies no line itself.
 pub(super) fn asks_nobody(environment: &Environment) -> bool {
     let everything = environment.variable("COPILOT_ALLOW_ALL").as_deref() == Some("true");
     is_free(&process::client_arguments(), everything)

@@ -1,7 +1,7 @@
-//! Which MCP server a tool of Copilot CLI belongs to.
+//! The MCP server that a tool of Copilot CLI belongs to.
 //!
-//! It joins server and tool with a hyphen, which both may hold. So the names of
-//! servers are read where the client has them.
+//! Copilot joins server and tool with a hyphen, which both may contain. So the names of servers are read from the client's
+//! configuration.
 
 use std::{
     env, fs,
@@ -12,10 +12,10 @@ use serde_json::Value;
 
 use crate::tools::knows;
 
-/// The largest file that is read, in bytes.
+/// Maximum size of a file that is read, in bytes.
 const BYTES_MAX: u64 = 1_048_576;
 
-/// Returns the common name of a tool of an MCP server: `mcp__SERVER__TOOL`.
+/// Returns the common name of an MCP server's tool: `mcp__SERVER__TOOL`.
 pub(super) fn common(name: &str, directory: &Path) -> Option<String> {
     if !name.contains('-') || knows(crate::client::ClientId::Copilot, name) {
         return None;

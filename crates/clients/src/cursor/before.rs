@@ -1,14 +1,14 @@
-//! A call of Cursor's agent as its two hooks tell of it.
+//! A call of Cursor's agent, as its two hooks report it.
 
 use interlock_core::names::{CallId, Digest};
 use serde_json::{Map, Value, json};
 
 use crate::input::{HookPayload, ToolUse};
 
-/// What stands before the name of a tool of an MCP server.
+/// Prefix of the name of an MCP server's tool.
 const MCP: &str = "MCP:";
 
-/// Reads the call as `preToolUse` and `postToolUse` tell it.
+/// Reads the call as `preToolUse` and `postToolUse` report it.
 pub(super) fn general(
     told: &HookPayload,
     id: Option<CallId>,
@@ -18,7 +18,7 @@ pub(super) fn general(
     if let Value::String(text) = &used.input {
         (used.input, used.doubled) = arguments(text)?;
     }
-    // Only the shell's own arguments say where its line runs.
+    // Only the shell's own arguments contain the line's directory.
     let place = told.optional("cwd")?.filter(|place| place != here);
     if let (Some(place), "Shell", Value::Object(fields)) =
         (place, used.name.as_str(), &mut used.input)
@@ -30,9 +30,9 @@ pub(super) fn general(
     Ok(used)
 }
 
-/// Reads the call as the hook of its kind tells it.
+/// Reads the call as the hook of its kind reports it.
 ///
-/// `here` is where the client works; a line that runs there need not say so.
+/// `here` is the client's directory; a line that runs there need not name it.
 pub(super) fn particular(named: &str, told: &HookPayload, here: &str) -> Result<ToolUse, String> {
     let mut wrote = None;
     let (name, input, doubled) = match named {
@@ -75,7 +75,7 @@ pub(super) fn particular(named: &str, told: &HookPayload, here: &str) -> Result<
     })
 }
 
-/// Names a tool of an MCP server; one that only bears the name of a control tool is told apart.
+/// Names a tool of an MCP server; a tool that only looks like a control tool gets a different name.
 fn server_tool(told: &HookPayload, bare: &str) -> String {
     let ours = ["interlock_", "statewright_"]
         .iter()
@@ -87,26 +87,26 @@ fn server_tool(told: &HookPayload, bare: &str) -> String {
     }
 }
 
-/// Tells whether the line that starts a server starts ours: a program of this name, as a gateway.
+/// Returns whether the line that starts a server starts Interlock's: a program of this name, as a gateway.
 fn is_our_server(line: &str) -> bool {
     let program = line
         .split_once(" gateway")
         .map_or(line, |(program, _)| program);
     let program = program.trim_matches(['"', '\'', ' ']);
     let name = program.rsplit(['/', '\\']).next().unwrap_or_default();
-    // A folder may have a blank in its name; another word is a program of its own.
+    // The name of a folder may contain a blank; any other word is a program of its own.
     let is_one = ![" /", " -", "://"]
         .iter()
         .any(|sign| program.contains(sign));
     is_one && name.strip_suffix(".exe").unwrap_or(name) == "interlock"
 }
 
-/// Returns the common name of a server's tool; which server it is, is not told.
+/// Returns the common name of a server's tool; the hook is not told which server it is.
 fn common(name: &str) -> Option<String> {
     name.strip_prefix(MCP).map(|tool| format!("mcp____{tool}"))
 }
 
-/// Reads arguments that come as the text of an object.
+/// Reads arguments that come as JSON text.
 fn arguments(text: &str) -> Result<(Value, Option<String>), String> {
     if text.trim().is_empty() {
         return Ok((Value::Null, None));
@@ -117,7 +117,7 @@ fn arguments(text: &str) -> Result<(Value, Option<String>), String> {
     Ok((parsed.value, doubled))
 }
 
-/// Returns what both hooks say of one call alike.
+/// Returns the digest of what both hooks report about a call.
 pub(super) fn key(used: &ToolUse) -> Digest {
     let said = |fields: &[&str]| {
         fields

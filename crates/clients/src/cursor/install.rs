@@ -1,4 +1,4 @@
-//! What `init` knows of Cursor. From its documentation: it was not tried.
+//! What `init` writes for Cursor, according to its documentation; not tested with the program.
 
 use serde_json::json;
 

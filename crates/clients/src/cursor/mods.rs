@@ -1,4 +1,4 @@
-//! Hooks of others in Cursor, which may change the input of a call.
+//! Other hooks in Cursor, which may change the input of a call.
 
 use std::path::PathBuf;
 

@@ -1,4 +1,4 @@
-//! What `doctor` says of the kernel: how far shell lines are held here, seen by trying.
+//! The kernel checks of `doctor`: how far shell lines are confined here, found out by trying.
 
 use std::path::Path;
 
@@ -8,7 +8,7 @@ use interlock_store::{FILES_MAX, has_too_many_files};
 
 use super::{Check, Examination, Health, probe as tries};
 
-/// Looks at what the kernel holds, what is required, and what the settings say.
+/// Checks what the kernel enforces, what is required, and what is configured.
 pub(super) fn checks(examination: &Examination) -> Vec<Check> {
     let reached = probe();
     let required = match required(examination) {
@@ -42,7 +42,7 @@ pub(super) fn checks(examination: &Examination) -> Vec<Check> {
     checks
 }
 
-/// Says where changes that no call made are not found.
+/// Reports if changes that no call made are not detected.
 fn compared(examination: &Examination) -> Option<Check> {
     has_too_many_files(&examination.site.project_root).then(|| {
         Check::own(
@@ -56,7 +56,7 @@ fn compared(examination: &Examination) -> Option<Check> {
     })
 }
 
-/// Says at which level a kind of line is held, and what it is not held from.
+/// Describes at which level a kind of line is confined, and what is not confined.
 fn held(
     what: &'static str,
     level: Level,
@@ -65,10 +65,10 @@ fn held(
 ) -> Check {
     let names: Vec<&str> = not_held.iter().map(|thing| thing.as_str()).collect();
     let seen = if names.is_empty() {
-        format!("shell lines are held at level `{level}`")
+        format!("shell lines are confined at level `{level}`")
     } else {
         format!(
-            "shell lines are held at level `{level}`; not held: {}",
+            "shell lines are confined at level `{level}`; not confined: {}",
             names.join(", ")
         )
     };
@@ -76,8 +76,8 @@ fn held(
         Some(required) if level < interlock_confine::level(required) => Check::own(
             what,
             Health::Fail,
-            format!("{seen}; `[sandbox] require` wants `{}`", required.as_str()),
-            "no line that is carried will run: use a kernel that holds more, or require less",
+            format!("{seen}; `[sandbox] require` needs `{}`", required.as_str()),
+            "no rewritten line will run: use a kernel that enforces more, or require less",
         ),
         _ if level < Level::Files => Check::own(
             what,
@@ -89,7 +89,7 @@ fn held(
     }
 }
 
-/// Lets a line that may not write try to.
+/// Starts a line that may not write, and lets it try.
 fn tried(examination: &Examination, reached: &Reached) -> Check {
     let mark = examination.state.join("doctor-was-here");
     let wrote = tries::write_confined(
@@ -97,7 +97,7 @@ fn tried(examination: &Examination, reached: &Reached) -> Check {
         &examination.site.project_root,
         &mark,
     );
-    // Whatever came of it, nothing stays.
+    // Whatever the result, the file is removed.
     let _ = std::fs::remove_file(&mark);
     match wrote {
         Err(why) => Check::own(
@@ -115,7 +115,7 @@ fn tried(examination: &Examination, reached: &Reached) -> Check {
         Ok(true) => Check::own(
             "confined line",
             Health::Warn,
-            "a line that may not write can write here: it is read, not held",
+            "a line that may not write can write here: it is only parsed, not confined",
             "",
         ),
         Ok(false) => Check::own(
@@ -138,7 +138,7 @@ fn required(examination: &Examination) -> Result<Option<RequiredLevel>, String> 
     Ok(level(project)?.max(level(person)?))
 }
 
-/// Finds writable places that do not count, or that undo what confinement is for.
+/// Finds writable paths that have no effect, or that defeat the confinement.
 fn writable(examination: &Examination) -> Vec<Check> {
     let person = Config::of_person(examination.configuration.as_deref()).unwrap_or_default();
     let wide = |path: &Path| {

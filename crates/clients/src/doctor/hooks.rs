@@ -1,4 +1,4 @@
-//! The hooks of ours in every file that a client reads.
+//! Interlock's hooks in every file that a client reads.
 
 use std::path::{Path, PathBuf};
 
@@ -15,20 +15,20 @@ use crate::{
     },
 };
 
-/// What was found of a client's hooks.
+/// The hooks found for a client.
 #[derive(Debug)]
 pub(super) struct Hooks {
-    /// How much of them, in the file that has most.
+    /// How many were found, in the most complete file.
     pub(super) found: Found,
-    /// Every command line that is as it should be, each once.
+    /// Every correct command line, without duplicates.
     pub(super) lines: Vec<HookCommand>,
-    /// The files that hold any.
+    /// Files that contain any of the hooks.
     pub(super) files: Vec<(PathBuf, Scope)>,
-    /// Those of them that belong to a plugin.
+    /// Files among these that belong to a plugin.
     pub(super) of_plugin: Vec<PathBuf>,
 }
 
-/// Something that the client starts for a hook.
+/// What the client starts for a hook.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum HookCommand {
     /// A line for a shell.
@@ -38,23 +38,23 @@ pub(super) enum HookCommand {
 }
 
 impl Hooks {
-    /// Tells whether there is anything that could answer.
+    /// Returns whether any hook could answer.
     pub(super) fn guarding(&self) -> bool {
         !self.lines.is_empty()
     }
 }
 
-/// A file that may hold hooks.
+/// A file that may contain hooks.
 struct File {
     path: PathBuf,
     scope: Scope,
-    /// One of those that `init` writes.
+    /// Whether it is a file that `init` writes.
     installed: bool,
-    /// One of a plugin.
+    /// Whether it is a file of a plugin.
     in_plugin: bool,
 }
 
-/// Tells whether a client has any hook of ours.
+/// Returns whether a client has any hook of Interlock.
 pub(super) fn any(client: &'static ClientDef, examination: &Examination) -> bool {
     files(client, examination).iter().any(|file| {
         states(client, file, examination)
@@ -97,7 +97,7 @@ fn files(client: &ClientDef, examination: &Examination) -> Vec<File> {
     files
 }
 
-/// Returns the settings that whoever manages the machine gives Claude Code.
+/// Returns the managed settings of Claude Code.
 pub(super) fn managed(examination: &Examination) -> PathBuf {
     examination.managed(
         "/etc/claude-code/managed-settings.json",
@@ -107,7 +107,7 @@ pub(super) fn managed(examination: &Examination) -> PathBuf {
 
 type States = Vec<(&'static str, HookState)>;
 
-/// Says how each hook stands in a file; a file that is not there has none.
+/// Returns the state of each hook in a file; a missing file has none.
 fn states(
     client: &'static ClientDef,
     file: &File,
@@ -145,7 +145,7 @@ fn states(
     }
 }
 
-/// Looks through every file, and says what is missing and what stands twice.
+/// Examines every file, and reports missing and duplicate hooks.
 pub(super) fn look(
     client: &'static ClientDef,
     examination: &Examination,
@@ -189,7 +189,7 @@ pub(super) fn look(
         }
         hooks.files.push((file.path, file.scope));
     }
-    // One file with every hook guards, whatever another lacks.
+    // One file with every hook is enough to guard, whatever another file lacks.
     hooks.found = if own.iter().any(|check| check.health == Health::Ok) {
         for check in own.iter_mut().filter(|check| check.health == Health::Fail) {
             check.health = Health::Warn;
@@ -212,7 +212,7 @@ pub(super) fn look(
     hooks
 }
 
-/// Says that the project and the person have the same hooks, where the client runs both.
+/// Reports that the project and the person have the same hooks, if the client runs both.
 fn twice(client: &ClientDef, hooks: &Hooks) -> Option<Check> {
     let [(one, _), .., (other, _)] = hooks.files.as_slice() else {
         return None;
@@ -237,7 +237,7 @@ fn twice(client: &ClientDef, hooks: &Hooks) -> Option<Check> {
         return Some(Check::new(word, "hooks", Health::Ok, seen, advice));
     }
     let (seen, advice) = match client.client {
-        // It runs a line that stands twice only once.
+        // The client runs a duplicate line only once.
         ClientId::ClaudeCode if hooks.lines.len() <= 2 => return None,
         _ => (
             format!("in {} and in {}", one.display(), other.display()),
@@ -247,7 +247,7 @@ fn twice(client: &ClientDef, hooks: &Hooks) -> Option<Check> {
     Some(Check::new(word, "hooks", Health::Warn, seen, advice))
 }
 
-/// Says which hooks of one file are as they should be.
+/// Reports which hooks of one file are correct.
 fn complete(word: &'static str, file: &File, states: &States) -> Check {
     let place = file.path.display();
     let of = |wanted: &HookState| -> Vec<&str> {
@@ -278,7 +278,7 @@ fn complete(word: &'static str, file: &File, states: &States) -> Check {
     Check::new(word, "hooks", Health::Fail, seen.join("; "), advice)
 }
 
-/// Reads a file of hooks; `None`: there is none.
+/// Reads a file of hooks; returns `None` if it does not exist.
 fn parsed(path: &Path, form: &HookForm) -> Result<Option<Value>, String> {
     settings::parsed(path, form.syntax)
 }

@@ -1,10 +1,10 @@
-//! What Interlock itself needs of the machine.
+//! Requirements of Interlock itself.
 
 use std::path::Path;
 
 use super::{Check, Examination, Health, probe};
 
-/// Looks at the state directory and at version control.
+/// Checks the state directory and version control.
 pub(super) fn checks(examination: &Examination) -> [Check; 2] {
     [state(&examination.state), git()]
 }
@@ -35,7 +35,7 @@ fn git() -> Check {
             "git",
             Health::Warn,
             "not found on PATH",
-            "install it: without version control nothing that an agent wrote can be taken back",
+            "install it: without version control nothing that an agent wrote can be undone",
         ),
     }
 }

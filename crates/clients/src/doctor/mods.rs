@@ -1,4 +1,4 @@
-//! What else decides in a client: code inside of it, and hooks of others.
+//! What else decides in a client: code inside it, and other hooks.
 
 use std::path::{Path, PathBuf};
 
@@ -19,19 +19,19 @@ use crate::{
     settings::{Scope, client_def::ClientDef},
 };
 
-/// Something in a client that may overrule Interlock, and that no person has accepted as it is.
+/// Something in a client that may overrule Interlock, and that no person has accepted in its present form.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct UnknownMod {
-    /// What the client is called.
+    /// Name of the client.
     pub client: &'static str,
-    /// Where it lies, and what it is.
+    /// Location and kind of the mod.
     pub found: ClientMod,
 }
 
-/// Where managed settings hold the switches about mods.
+/// Where managed settings contain the options about mods.
 const OPTIONS: &str = "/pluginConfigs/cc-plugin-sec-default@builtin/options";
 
-/// Looks at what else decides in a client: by its settings, and in each session that runs here.
+/// Checks what else decides in a client: according to its settings, and in each session that runs here.
 pub(super) fn checks(client: &ClientDef, examination: &Examination) -> Vec<Check> {
     let word = client.client.word();
     let unknown = match unknown_of(client.client, examination) {
@@ -54,7 +54,7 @@ pub(super) fn checks(client: &ClientDef, examination: &Examination) -> Vec<Check
                 "mods",
                 Health::Fail,
                 format!(
-                    "`{}` may overrule every hook: a held session does not begin",
+                    "`{}` may overrule every hook: a guarded session does not begin",
                     found.path
                 ),
                 if found.is_whole() {
@@ -96,7 +96,7 @@ pub(super) fn checks(client: &ClientDef, examination: &Examination) -> Vec<Check
     checks
 }
 
-/// Looks for Interlock's own plugin, which asks once more when a tool is about to run.
+/// Checks for Interlock's own plugin, which asks again right before a tool runs.
 fn own_code(examination: &Examination) -> Option<Check> {
     let site = &examination.site;
     let there: Vec<PathBuf> = [Scope::Project, Scope::User]
@@ -124,17 +124,17 @@ fn own_code(examination: &Examination) -> Option<Check> {
     } else {
         (
             Health::Warn,
-            "Interlock's own plugin is not there as it was written",
+            "Interlock's own plugin is missing or was changed",
             "run `interlock init`",
         )
     };
     Some(Check::new(word, "plugin", health, found, remedy))
 }
 
-/// Lists what may overrule Interlock in the clients that call its hooks, and no person has accepted.
+/// Lists what may overrule Interlock in the clients that call its hooks, and that no person has accepted.
 ///
 /// # Errors
-/// What was accepted cannot be read.
+/// Returns an error if the list of accepted mods cannot be read.
 pub fn unknown_mods(examination: &Examination) -> Result<Vec<UnknownMod>, StoreError> {
     let mut unknown = Vec::new();
     for (_, client) in ClientId::ALL {
@@ -151,7 +151,7 @@ pub fn unknown_mods(examination: &Examination) -> Result<Vec<UnknownMod>, StoreE
     Ok(unknown)
 }
 
-/// The same of one client.
+/// Lists the same for one client.
 fn unknown_of(client: ClientId, examination: &Examination) -> Result<Vec<ClientMod>, StoreError> {
     let home = Home::at(&examination.state);
     let site = &examination.site;
@@ -182,7 +182,7 @@ fn unknown_of(client: ClientId, examination: &Examination) -> Result<Vec<ClientM
     Ok(unknown)
 }
 
-/// Returns a switch about mods that whoever manages the machine has set.
+/// Returns the value of a managed option about mods.
 fn managed_switch(examination: &Examination, name: &str) -> Option<bool> {
     let path = examination.managed(
         "/etc/claude-code/managed-settings.json",

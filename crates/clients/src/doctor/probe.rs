@@ -1,4 +1,4 @@
-//! Trying programs for real: what a client would start, with a harmless input and a time limit.
+//! Starts programs as a client would, with harmless input and a time limit.
 
 use std::{
     ffi::OsString,
@@ -20,17 +20,17 @@ use crate::{
     settings::{self, Site, client_def::ClientDef},
 };
 
-/// Longest that a probe waits.
+/// Longest time that a probe waits.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// Returns the version of a program: that of its npm package, or what it says to `--version`.
+/// Returns the version of a program: that of its npm package, or the output of `--version`.
 ///
-/// Some unpack themselves or leave files behind when they are started at all.
+/// Some programs unpack themselves or leave files behind whenever they are started.
 pub(super) fn version(program: &Path) -> Option<String> {
     packaged(program).or_else(|| said_version(program))
 }
 
-/// Returns the version of the npm package that a program lies in.
+/// Returns the version of the npm package that contains a program.
 fn packaged(program: &Path) -> Option<String> {
     let real = program.canonicalize().ok()?;
     let package = real.ancestors().skip(1).find(|place| {
@@ -47,10 +47,10 @@ fn packaged(program: &Path) -> Option<String> {
     manifest.get("version")?.as_str().map(str::to_owned)
 }
 
-/// Returns what a program says to `--version`.
+/// Returns the output of `--version`.
 ///
-/// It is asked in a home of its own first, where it may leave what it likes; one that finds
-/// itself only by the person's home is asked once more.
+/// The program first runs in a temporary home, where it may leave any files; a program that needs the person's home to find
+/// itself is then run again with that home.
 fn said_version(program: &Path) -> Option<String> {
     let home = tempfile::tempdir().ok();
     let apart = home.as_ref().and_then(|home| {
@@ -62,7 +62,7 @@ fn said_version(program: &Path) -> Option<String> {
     apart.or_else(with_home).filter(|said| !said.is_empty())
 }
 
-/// Returns whether a program ended well when it was asked for its version, and what it said.
+/// Runs a program that prints its version; returns whether it succeeded, and its output.
 fn answer_of(program: &mut Command) -> Option<(bool, String)> {
     let child = program
         .arg("--version")
@@ -76,13 +76,12 @@ fn answer_of(program: &mut Command) -> Option<(bool, String)> {
     Some((ended_well, text.trim().to_owned()))
 }
 
-/// How often the line before a tool call is tried.
+/// How often the hook before a tool call is tried.
 const TRIES: usize = 5;
 
-/// Calls every configured line with a call that does no harm; returns the usual time of the first.
+/// Calls every configured hook with a harmless call; returns the median time of the first.
 ///
-/// The call belongs to no session that a run could guard or that could take
-/// one that waits: it is made in a directory of its own.
+/// The call belongs to no session that a run could guard, and cannot take a waiting run: it is made in a temporary directory.
 pub(super) fn lines(
     client: &ClientDef,
     lines: &[HookCommand],
@@ -109,7 +108,7 @@ pub(super) fn lines(
             }
         }
     }
-    // The probe is no session of anybody.
+    // The probe must belong to no real session.
     let key = SessionKey::new(word, SESSION);
     let forgotten = Home::at(state).forget_presence(&key, nowhere.path());
     if let Err(error) = forgotten {
@@ -123,7 +122,7 @@ pub(super) fn lines(
 }
 
 const WHAT: &str = "hook answers";
-/// The session that a probe says it is of.
+/// Session id of a probe.
 const SESSION: &str = "interlock-doctor";
 
 fn harmless(client: &ClientDef, directory: &Path) -> Value {
@@ -138,7 +137,7 @@ fn harmless(client: &ClientDef, directory: &Path) -> Value {
     }
 }
 
-/// Calls a configured hook as the client would; returns milliseconds.
+/// Calls a configured hook as the client would; returns the time in milliseconds.
 fn hook(line: &HookCommand, input: &Value, site: &Site) -> Result<u64, String> {
     let began = Instant::now();
     let (shown, mut command) = match line {
@@ -182,7 +181,7 @@ fn path(site: &Site) -> OsString {
     std::env::join_paths(all).unwrap_or(own)
 }
 
-/// Returns what a program complained of first, to stand behind a message.
+/// Returns the first line of a program's error output, as a suffix for a message.
 fn first_line(mut said: File) -> String {
     let mut text = Vec::new();
     let _ = said
@@ -193,7 +192,7 @@ fn first_line(mut said: File) -> String {
     line.map_or_else(String::new, |line| format!("; it said: {}", line.trim()))
 }
 
-/// Lets a line that may not write try to make `mark`; tells whether it could.
+/// Runs a line that may not write and tries to create `mark`; returns whether it could.
 pub(super) fn write_confined(program: &Path, project: &Path, mark: &Path) -> Result<bool, String> {
     let line = r#"(: > "$INTERLOCK_DOCTOR_MARK") 2>/dev/null; echo done"#;
     let child = Command::new(program)
@@ -213,7 +212,7 @@ pub(super) fn write_confined(program: &Path, project: &Path, mark: &Path) -> Res
     }
 }
 
-/// Starts a control server, opens a conversation and asks for the tools; returns milliseconds and how many.
+/// Starts a control server, opens a connection and lists the tools; returns the time in milliseconds and the number of tools.
 pub(super) fn server(
     command: &str,
     arguments: &[String],
@@ -272,10 +271,10 @@ fn converse(child: &mut Child, began: Instant) -> Option<usize> {
     Some(tools)
 }
 
-/// Feeds a program, waits for its end, and returns whether it succeeded and what it printed.
+/// Writes a program's input, waits for its end, and returns whether it succeeded and what it printed.
 fn finish(mut child: Child, input: Vec<u8>) -> Result<(bool, String), String> {
     if let Some(mut stdin) = child.stdin.take() {
-        // A program that does not read ends the pipe; its answer will tell.
+        // A program that does not read closes the pipe; its answer decides.
         let _ = stdin.write_all(&input);
     }
     let stdout = child.stdout.take();

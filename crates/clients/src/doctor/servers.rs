@@ -1,4 +1,4 @@
-//! The control server, as each client would start it.
+//! Checks of the control server, as each client would start it.
 
 use interlock_project::Config;
 
@@ -14,7 +14,7 @@ use crate::{
     },
 };
 
-/// Looks the server up, starts it and asks for its tools.
+/// Finds the server, starts it and lists its tools.
 pub(super) fn check(
     client: &'static ClientDef,
     examination: &Examination,
@@ -64,7 +64,7 @@ fn registered(
     }
 }
 
-/// Returns what a plugin starts as the control server.
+/// Returns the command with which a plugin starts the control server.
 fn of_plugin(client: &ClientDef, examination: &Examination) -> Option<(String, Vec<String>)> {
     let mut plugins = plugins::installed(client.client, &examination.site).into_iter();
     plugins.find(|plugin| plugin.enabled && plugins::is_own(client.client, &plugin.folder))?;
@@ -80,7 +80,7 @@ fn of_plugin(client: &ClientDef, examination: &Examination) -> Option<(String, V
     ))
 }
 
-/// Reports servers of the project that are not started for want of trust.
+/// Reports servers of the project that are not started because the project is not trusted.
 fn left_out(word: &'static str, examination: &Examination) -> Option<Check> {
     let root = &examination.site.project_root;
     let person = Config::of_person(examination.configuration.as_deref()).ok()?;
@@ -99,7 +99,7 @@ fn left_out(word: &'static str, examination: &Examination) -> Option<Check> {
     })
 }
 
-/// Reports that Claude Code is told not to start it.
+/// Reports that Claude Code is configured not to start the server.
 fn switched_off(client: &ClientDef, examination: &Examination) -> Option<Check> {
     if client.client != ClientId::ClaudeCode {
         return None;

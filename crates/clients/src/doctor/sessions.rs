@@ -1,4 +1,4 @@
-//! Which sessions of the project are at work here, and which of them no run holds.
+//! The active sessions of the project, and which of them no run guards.
 
 use interlock_store::Home;
 
@@ -7,7 +7,7 @@ use super::{
 };
 use crate::{policy::policy_fault, session::living_sessions};
 
-/// Looks at the project's policy and at the sessions whose clients are running.
+/// Checks the project's policy and the sessions whose clients are running.
 pub(super) fn checks(examination: &Examination) -> Vec<Check> {
     let root = &examination.site.project_root;
     let mut checks = Vec::new();
@@ -57,15 +57,15 @@ pub(super) fn checks(examination: &Examination) -> Vec<Check> {
             Some(run) => Check::own(
                 "session",
                 Health::Ok,
-                format!("{client} {id} (process {pid}) is held by run {run}"),
+                format!("{client} {id} (process {pid}) is guarded by run {run}"),
                 "",
             ),
             None => Check::own(
                 "session",
                 if any_held { Health::Warn } else { Health::Ok },
-                format!("{client} {id} (process {pid}) is not held by any run"),
+                format!("{client} {id} (process {pid}) is not guarded by any run"),
                 if any_held {
-                    "`interlock start --project` holds every session of a project"
+                    "`interlock start --project` guards every session of a project"
                 } else {
                     ""
                 },

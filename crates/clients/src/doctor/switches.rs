@@ -1,4 +1,4 @@
-//! Switches by which each client leaves hooks out.
+//! Switches with which each client skips hooks.
 
 use std::path::PathBuf;
 
@@ -12,11 +12,11 @@ use crate::{
     settings::{self, Scope, Syntax, client_def::ClientDef},
 };
 
-/// A switch, where it counts and what it does.
+/// A switch: where it applies and what it does.
 struct Switch {
     file: PathBuf,
     read_as: ReadAs,
-    /// The keys that lead to it.
+    /// Keys that lead to it.
     at: &'static [&'static str],
     off: fn(&Value) -> bool,
     advice: &'static str,
@@ -28,7 +28,7 @@ enum ReadAs {
     Toml,
 }
 
-/// Reports every switch that keeps a client's hooks from running.
+/// Reports every switch that prevents a client's hooks from running.
 pub(super) fn checks(client: &ClientDef, examination: &Examination) -> Vec<Check> {
     let word = client.client.word();
     let switches = match client.client {
@@ -44,7 +44,7 @@ pub(super) fn checks(client: &ClientDef, examination: &Examination) -> Vec<Check
             ReadAs::Json(syntax) => settings::parsed(&switch.file, syntax),
             ReadAs::Toml => settings::parsed_toml(&switch.file),
         };
-        // A file that cannot be read is reported where its hooks are looked for.
+        // A file that cannot be read is reported by the check of its hooks.
         let settings = settings.ok().flatten()?;
         let value = switch
             .at
@@ -70,7 +70,7 @@ fn is_false(value: &Value) -> bool {
 const NO_HOOK: &str = "remove it: no hook runs";
 const ONLY_MANAGED: &str = "have the hooks put into the managed settings: no other hook runs";
 
-/// Lists the settings files of Claude Code, the narrowest first.
+/// Lists the settings files of Claude Code, the most specific first.
 pub(super) fn claude_code_files(examination: &Examination) -> Vec<PathBuf> {
     let site = &examination.site;
     let shared = install::hook_file(ClientId::ClaudeCode, site, Scope::Project);
@@ -121,7 +121,7 @@ fn codex(examination: &Examination) -> Vec<Switch> {
         is_true as fn(&Value) -> bool,
         ONLY_MANAGED,
     )];
-    // Profiles, which `--profile` adds, are files of the same kind.
+    // Profiles, which `--profile` adds, are files of the same format.
     let profiles = children(&site.codex_home).into_iter().filter(|path| {
         path.file_name()
             .is_some_and(|name| name.to_string_lossy().ends_with(".config.toml"))
@@ -146,7 +146,7 @@ fn opencode(word: &'static str) -> Vec<Check> {
     set.collect()
 }
 
-/// Variables that keep opencode from loading the plugin, and what they do.
+/// Variables that prevent opencode from loading the plugin, and their effect.
 pub(super) const OPENCODE: [(&str, &str); 2] = [
     ("OPENCODE_PURE", "opencode loads no plugin"),
     (
@@ -155,7 +155,7 @@ pub(super) const OPENCODE: [(&str, &str); 2] = [
     ),
 ];
 
-/// Tells whether opencode takes a variable for set.
+/// Returns whether opencode treats a variable as set.
 pub(super) fn is_on(value: &str) -> bool {
     value == "1" || value.eq_ignore_ascii_case("true")
 }

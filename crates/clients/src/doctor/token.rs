@@ -1,4 +1,4 @@
-//! Clients at work that were started with the person's token.
+//! Running clients that were started with the person's token.
 
 use std::path::Path;
 
@@ -10,17 +10,17 @@ use crate::{
     session::living_sessions,
 };
 
-/// A client at work in a project that was started with the person's token.
+/// A client that runs in a project and was started with the person's token.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ClientWithToken {
-    /// What the client is called.
+    /// Name of the client.
     pub client: String,
-    /// Its process.
+    /// Id of its process.
     pub pid: u32,
 }
 
 impl ClientWithToken {
-    /// Says what that means, in one sentence.
+    /// Describes the consequence in one sentence.
     #[must_use]
     pub fn sentence(&self) -> String {
         format!(
@@ -31,10 +31,10 @@ impl ClientWithToken {
     }
 }
 
-/// Lists the clients at work in a project whose process has the person's token, where the system shows it.
+/// Lists the clients that run in a project with the person's token in their environment, where the system shows it.
 ///
 /// # Errors
-/// The state directory cannot be read.
+/// Returns an error if the state directory cannot be read.
 pub fn clients_with_token(
     home: &Home,
     project_root: &Path,

@@ -1,4 +1,4 @@
-//! Whether a client trusts the hooks: those that it does not trust it skips, silently.
+//! Whether a client trusts the hooks: it silently skips those that it does not trust.
 
 use std::path::Path;
 
@@ -16,7 +16,7 @@ use crate::{
 
 const WHAT: &str = "trusted";
 
-/// Finds out whether the hooks that were found are trusted; `None`: the client does not ask that.
+/// Checks whether the hooks that were found are trusted; `None` if the client has no such trust.
 pub(super) fn check(
     client: &'static ClientDef,
     examination: &Examination,
@@ -35,7 +35,7 @@ pub(super) fn check(
     trusted
 }
 
-/// Asks Codex itself which hooks it would run here.
+/// Asks Codex which hooks it would run here.
 fn codex(client: &ClientDef, site: &Site, hooks: &Hooks) -> (Option<bool>, Check) {
     let word = client.client.word();
     let Some(program) = client.program(site) else {
@@ -50,7 +50,7 @@ fn codex(client: &ClientDef, site: &Site, hooks: &Hooks) -> (Option<bool>, Check
             return (None, Check::new(word, WHAT, Health::Warn, seen, advice));
         }
     };
-    // One file whose hooks are all trusted guards, whatever another lacks.
+    // One file with all hooks trusted is enough to guard, whatever another file lacks.
     let mut worst = Vec::new();
     for (path, scope) in &hooks.files {
         let text = settings::read(path).ok().flatten().unwrap_or_default();
@@ -83,7 +83,7 @@ fn codex(client: &ClientDef, site: &Site, hooks: &Hooks) -> (Option<bool>, Check
     }
 }
 
-/// Asks Codex with a copy of the person's configuration: what it keeps beside that stays as it is.
+/// Asks Codex with a copy of the person's configuration, so that the original stays unchanged.
 fn listed(program: &Path, site: &Site) -> Result<Vec<ListedHook>, String> {
     let said = |error: std::io::Error| error.to_string();
     let scratch = tempfile::tempdir().map_err(said)?;
@@ -95,7 +95,7 @@ fn listed(program: &Path, site: &Site) -> Result<Vec<ListedHook>, String> {
         let text =
             settings::read(&site.codex_home.join(name)).map_err(|error| error.to_string())?;
         if let Some(text) = text {
-            // What is trusted is named by the path of its file.
+            // Trust is recorded by the path of the file.
             std::fs::write(copy.join(name), text.replace(&home, &copied)).map_err(said)?;
         }
     }
@@ -150,7 +150,7 @@ fn not_enforced(word: &'static str, path: &Path, scope: Scope, not: &[&str], sit
     Check::new(word, WHAT, Health::Fail, seen, advice)
 }
 
-/// Looks for the folder among those that a person trusts.
+/// Looks for the folder among those that the person trusts.
 fn folder(client: &ClientDef, examination: &Examination, hooks: &Hooks) -> (Option<bool>, Check) {
     let site = &examination.site;
     let word = client.client.word();

@@ -1,6 +1,6 @@
-//! Clients at work in a project that have called no hook: what they do is judged by nobody.
+//! Clients that run in a project and have called no hook, so that nothing judges their calls.
 //!
-//! A client that was started without its hooks tells nobody so. Its process shows.
+//! A client that was started without its hooks does not report this, but its process is visible.
 
 use std::path::{Path, PathBuf};
 
@@ -9,7 +9,7 @@ use interlock_store::{Home, StoreError};
 use super::switches;
 use crate::{client::ClientId, process, registry::definition, session::living_sessions};
 
-/// How far up a process is looked for above another.
+/// Maximum number of ancestors that are searched for a process.
 const STEPS_MAX: usize = 16;
 
 /// Programs that run clients written in JavaScript.
@@ -18,18 +18,18 @@ const INTERPRETERS: [&str; 3] = ["node", "bun", "deno"];
 /// A client that runs in a project and has called no hook.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct UnheardClient {
-    /// What the client is called.
+    /// Name of the client.
     pub client: &'static str,
-    /// Its process.
+    /// Id of its process.
     pub pid: u32,
-    /// What it was started with that switches hooks off, where that is seen.
+    /// What disables its hooks on its command line or in its environment, if visible.
     pub without: Option<String>,
 }
 
 /// Lists the clients that run in a project and have called no hook, each by its topmost process.
 ///
 /// # Errors
-/// The state directory cannot be read.
+/// Returns an error if the state directory cannot be read.
 pub fn unheard_clients(home: &Home, project_root: &Path) -> Result<Vec<UnheardClient>, StoreError> {
     let heard: Vec<u32> = living_sessions(home, project_root)?
         .iter()
@@ -42,7 +42,7 @@ pub fn unheard_clients(home: &Home, project_root: &Path) -> Result<Vec<UnheardCl
         .filter_map(|pid| Some((pid, client_of(&process::arguments(pid))?)))
         .collect();
     let is_new = |pid: u32| {
-        // A client may be several processes: the one that calls hooks is any of them.
+        // A client may consist of several processes: any of them may be the one that calls hooks.
         let speaks = heard
             .iter()
             .any(|heard| is_below(*heard, pid) || is_below(pid, *heard));
@@ -61,7 +61,7 @@ pub fn unheard_clients(home: &Home, project_root: &Path) -> Result<Vec<UnheardCl
         .collect())
 }
 
-/// Returns the client whose program the words of a command line start, perhaps by way of an interpreter.
+/// Returns the client that a command line starts, possibly through an interpreter.
 fn client_of(arguments: &[String]) -> Option<ClientId> {
     let named = |word: &String| {
         let name = Path::new(word).file_name()?.to_str()?;
@@ -83,7 +83,7 @@ fn client_of(arguments: &[String]) -> Option<ClientId> {
     }
 }
 
-/// Says what a client was started with that switches its hooks off.
+/// Returns what disables the hooks of a client on its command line or in its environment.
 fn without(client: ClientId, pid: u32) -> Option<String> {
     let arguments = process::arguments(pid);
     let pairs = || arguments.iter().zip(arguments.iter().skip(1));
@@ -137,7 +137,7 @@ fn is_below(pid: u32, above: u32) -> bool {
     false
 }
 
-/// Returns the directory that a process works in, where it is seen.
+/// Returns the working directory of a process, if visible.
 fn directory(pid: u32) -> Option<PathBuf> {
     std::fs::read_link(format!("/proc/{pid}/cwd")).ok()
 }

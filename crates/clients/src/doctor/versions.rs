@@ -1,4 +1,4 @@
-//! What the version of a client means.
+//! How well the version of a client is supported.
 
 use super::{Check, Health, probe};
 use crate::{
@@ -6,13 +6,13 @@ use crate::{
     settings::{Site, client_def::ClientDef},
 };
 
-/// The first version of Claude Code that honours `onFailure`.
+/// First version of Claude Code that supports `onFailure`.
 const HONOURS_ON_FAILURE: [u64; 3] = [2, 1, 295];
 
-/// The first version of Claude Code that asks a hook before a command in the text of a skill runs.
+/// First version of Claude Code that calls a hook before it runs a command from the text of a skill.
 const ASKS_ABOUT_SKILLS: [u64; 3] = [2, 1, 332];
 
-/// The versions that were tried, of the clients that were.
+/// Tested versions of the clients.
 const TRIED: [(ClientId, &str); 5] = [
     (ClientId::ClaudeCode, "2.1.332"),
     (ClientId::Codex, "0.171.0"),
@@ -21,7 +21,7 @@ const TRIED: [(ClientId, &str); 5] = [
     (ClientId::Opencode, "1.18.34"),
 ];
 
-/// Asks the client's program for its version.
+/// Determines the version of the client's program.
 pub(super) fn check(client: &ClientDef, site: &Site) -> (Option<String>, Vec<Check>) {
     let word = client.client.word();
     let check = |health, seen: String, advice: String| {
@@ -40,7 +40,7 @@ pub(super) fn check(client: &ClientDef, site: &Site) -> (Option<String>, Vec<Che
     (Some(number.clone()), check(health, number, advice))
 }
 
-/// Finds the number in what a program says of its version.
+/// Extracts the version number from a program's output.
 fn number(text: &str) -> String {
     let words = text
         .split_whitespace()

@@ -1,4 +1,4 @@
-//! Protected things that are not as they were when an open run of the project began.
+//! Protected files and settings that have changed since an open run of the project began.
 
 use std::path::{Path, PathBuf};
 
@@ -10,7 +10,7 @@ use crate::session;
 
 const WHAT: &str = "protected";
 
-/// Reports each change, run by run; changes nothing itself.
+/// Reports each change, run by run, without changing anything.
 pub(super) fn checks(examination: &Examination) -> Vec<Check> {
     let home = Home::at(&examination.state);
     let root = &examination.site.project_root;
@@ -58,7 +58,7 @@ fn changes(
             Health::Warn,
             format!("{}, since run {} began", change.sentence(), run.id),
             format!(
-                "put it back, or look at it and run `interlock resume {}` to go on with it as it is",
+                "restore it, or check it and run `interlock resume {}` to continue with it in its present form",
                 run.id
             ),
         )

@@ -1,4 +1,4 @@
-//! What `init` knows of Gemini CLI.
+//! What `init` writes for Gemini CLI.
 
 use std::path::PathBuf;
 
@@ -80,7 +80,7 @@ pub(crate) static FOOTPRINT: ClientDef = ClientDef {
     )],
 };
 
-/// Returns the person's file of rules; Gemini CLI reads none of a project.
+/// Returns the person's file of rules; Gemini CLI reads none from a project.
 pub(crate) fn policy_file(site: &Site) -> PathBuf {
     site.gemini_home.join("policies/interlock.toml")
 }

@@ -5,9 +5,9 @@ use interlock_tool_names::all_names;
 
 use crate::tools::CONTROL_WORDS;
 
-/// Tools of its own that every session of the main agent has.
+/// Built-in tools that every session of the main agent has.
 ///
-/// The API takes no name that is not offered, so this lists no other.
+/// The API rejects names of tools that are not offered, so this lists no others.
 const MENU: [&str; 9] = [
     "glob",
     "google_web_search",
@@ -20,9 +20,9 @@ const MENU: [&str; 9] = [
     "write_file",
 ];
 
-/// Returns the names to be offered where a policy lists tools.
+/// Returns the names to offer if a policy lists tools.
 ///
-/// `None`: it lists all, or some that cannot be named one by one.
+/// Returns `None` if it lists all tools, or some that cannot be enumerated.
 pub(crate) fn menu(policy: &Policy) -> Option<Vec<String>> {
     let listed = policy.allowed_tools.as_ref()?;
     let servers = listed.iter().filter(|name| is_of_server(name));
@@ -41,12 +41,12 @@ pub(crate) fn menu(policy: &Policy) -> Option<Vec<String>> {
     Some(names)
 }
 
-/// Tells whether a pattern may name a tool of an MCP server.
+/// Returns whether a pattern may match a tool of an MCP server.
 fn is_of_server(pattern: &str) -> bool {
     pattern.starts_with("mcp_") || pattern.starts_with('*')
 }
 
-/// Returns the name of a server's tool in the client's form; `None`: it stands for several.
+/// Returns the name of a server's tool in the client's form; `None` if the pattern matches several.
 fn server_tool(pattern: &str) -> Option<String> {
     if pattern.contains('*') {
         return None;

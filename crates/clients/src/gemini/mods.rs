@@ -1,7 +1,7 @@
-//! Hooks of others in Gemini CLI: what answers after Interlock may change the arguments of a call.
+//! Other hooks in Gemini CLI: a hook that answers after Interlock may change the arguments of a call.
 //!
-//! Seen with 0.61.0: of several hooks before a tool, the last one's arguments count,
-//! and those of extensions come after those of settings.
+//! Tested with 0.61.0: of several hooks before a tool, the last one's arguments win, and hooks of extensions run after those of
+//! settings.
 
 use std::path::{Path, PathBuf};
 
@@ -51,7 +51,7 @@ pub(super) fn mods(look: &Look<'_>) -> Vec<ClientMod> {
     mods
 }
 
-/// Lists the folders of the installed extensions, those that are switched off too.
+/// Lists the folders of the installed extensions, including disabled ones.
 fn extensions(look: &Look<'_>) -> Vec<PathBuf> {
     let homes = [look.site.gemini_home.clone()].into_iter();
     let own = look.directories().into_iter();
@@ -63,7 +63,7 @@ fn extensions(look: &Look<'_>) -> Vec<PathBuf> {
         .collect()
 }
 
-/// Returns the folder that an extension under development lies in.
+/// Returns the folder of an extension under development.
 fn linked(folder: &Path) -> Option<PathBuf> {
     let installed = manifest(&folder.join(".gemini-extension-install.json"))?;
     let is_link = installed.get("type")?.as_str()? == "link";

@@ -1,6 +1,6 @@
-//! Whether Gemini CLI would ask a person about a line, or has rules about lines.
+//! Whether Gemini CLI would prompt a person about a line, or has rules for lines.
 //!
-//! Its hooks are not told; the words it was started with and its files say it.
+//! Its hooks are not told this; its command line and its files contain it.
 
 use std::{
     fs,
@@ -12,10 +12,10 @@ use serde_json::Value;
 
 use crate::process;
 
-/// The largest file that is looked at, in bytes.
+/// Maximum size of a file that is read, in bytes.
 const BYTES_MAX: u64 = 4 * 1_048_576;
 
-/// Tells whether the client was started so that it asks nobody.
+/// Returns whether the client was started so that it prompts nobody.
 pub(super) fn asks_nobody() -> bool {
     is_yolo(&process::client_arguments())
 }
@@ -31,7 +31,7 @@ fn is_yolo(arguments: &[String]) -> bool {
         || mode == Some("yolo")
 }
 
-/// Tells whether there are rules about shell lines, beside those Interlock wrote.
+/// Returns whether there are rules for shell lines other than those that Interlock wrote.
 pub(super) fn has_rules(environment: &Environment, project: &Path) -> bool {
     let home = ["GEMINI_CLI_HOME", "HOME"]
         .iter()
@@ -54,7 +54,7 @@ pub(super) fn has_rules(environment: &Environment, project: &Path) -> bool {
         .any(|place| in_policies(place) || in_settings(&place.join("settings.json")))
 }
 
-/// Looks through the policy files of a place.
+/// Searches the policy files of a folder.
 fn in_policies(place: &Path) -> bool {
     let Ok(entries) = fs::read_dir(place.join("policies")) else {
         return false;
@@ -69,14 +69,14 @@ fn in_policies(place: &Path) -> bool {
     })
 }
 
-/// Looks for the settings that name lines: `run_shell_command(git push)`.
+/// Searches settings for rules that name lines: `run_shell_command(git push)`.
 fn in_settings(path: &Path) -> bool {
     if !path.exists() {
         return false;
     }
     let Some(text) = read(path) else { return true };
     let Ok(settings) = serde_json::from_str::<Value>(&text) else {
-        // With comments, say; then the words alone count.
+        // Not plain JSON, for example because of comments: search the text.
         return text.contains("run_shell_command") || text.contains("ShellTool");
     };
     [

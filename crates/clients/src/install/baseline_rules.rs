@@ -1,8 +1,7 @@
-//! A floor below the hooks: rules of the client's own, made from a workflow.
+//! Baseline rules below the hooks: the client's own rules, made from a workflow.
 //!
-//! Only what no state of the workflow allows is in it, and what guards
-//! Interlock itself: a rule of the client does not change with the state, and
-//! must not refuse what a state lets pass.
+//! They contain only what no state of the workflow allows, and what protects Interlock itself: a client's rule does not change
+//! with the state, and must not deny what a state allows.
 
 mod rules;
 
@@ -26,20 +25,20 @@ use crate::{codex::install as codex, gemini::install as gemini, opencode::instal
 /// What no state of a workflow allows.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct BaselineRules {
-    /// Tools, by their common names.
+    /// Denied tools, by their common names.
     denied: Vec<&'static str>,
-    /// Whether no state lets anything write or reach a network by a shell line.
+    /// Whether no state allows a shell line to write or to connect to a network.
     reads_only: bool,
 }
 
-/// First words of commands that may reach a network.
+/// First words of commands that may connect to a network.
 const REACHING: [&str; 20] = [
     "curl", "wget", "gh", "npm", "npx", "pnpm", "yarn", "bun", "pip", "pip3", "uv", "cargo", "go",
     "ssh", "scp", "rsync", "ping", "nc", "dig", "nslookup",
 ];
 
 impl BaselineRules {
-    /// Finds what no state of a machine allows, those of the machines it calls included.
+    /// Finds what no state of a machine allows, including the machines that it calls.
     #[must_use]
     pub fn of(machine: &Machine) -> Self {
         let machines = std::iter::once(machine).chain(machine.machines.values());
@@ -64,7 +63,7 @@ impl BaselineRules {
     }
 }
 
-/// Tells whether calls are judged by this state: not where others work, or nobody.
+/// Returns whether an agent's calls are judged by this state.
 fn an_agent_may_stand_in(state: &State) -> bool {
     let others_work = matches!(
         state.activity,
@@ -73,7 +72,7 @@ fn an_agent_may_stand_in(state: &State) -> bool {
     !others_work && !state.activity.forks()
 }
 
-/// Tells whether a state allows a tool, or a person may.
+/// Returns whether a state allows a tool, possibly after an approval.
 fn may_allow(policy: &Policy, tool: &str) -> bool {
     policy.lets_pass(&[tool]) || policy.on_denied == OnDenied::Ask && !policy.disallows(&[tool])
 }
@@ -106,7 +105,7 @@ fn reads_only(policy: &Policy) -> bool {
     policy.stance() == Stance::NoWrite && !commands.iter().any(|entry| reaches(&entry.words))
 }
 
-/// Returns the edits of a client's own rules; `None`: those that take a floor out again.
+/// Returns the edits of a client's own rules; without baseline rules, those that remove them.
 pub(super) fn edits(
     client: ClientId,
     site: &Site,
@@ -136,7 +135,7 @@ pub(super) fn edits(
             ),
             edit(
                 codex::rules_file(site, scope),
-                // A line that may be carried is not, where any such rule stands.
+                // A line cannot be rewritten if any such rule exists.
                 What::Own(
                     floor
                         .filter(|floor| floor.denies(&["Bash"]))
@@ -165,7 +164,7 @@ pub(super) fn edits(
     }
 }
 
-/// Returns what a person has to do for a client whose rules stand in no file.
+/// Returns what a person has to do for a client whose rules are not in a file.
 pub(super) fn note(client: ClientId, floor: &BaselineRules) -> Option<String> {
     match client {
         ClientId::Copilot => {
@@ -189,7 +188,7 @@ pub(super) fn note(client: ClientId, floor: &BaselineRules) -> Option<String> {
 }
 
 fn claude_code(floor: &BaselineRules, site: &Site, scope: Scope) -> Vec<Value> {
-    // A rule for `Edit` or `Read` counts for every tool that edits or reads.
+    // A rule for `Edit` or `Read` applies to every tool that edits or reads.
     let groups: [(&str, &[&str]); 9] = [
         ("Bash", &["Bash"]),
         ("Edit", &["Edit", "Write", "MultiEdit", "NotebookEdit"]),
@@ -246,7 +245,7 @@ fn codex_keys(floor: &BaselineRules, rules: &mut Rules) {
     }
 }
 
-/// Returns Codex's rules for shell lines: what only a person says to Interlock.
+/// Returns Codex's rules for shell lines: they deny the commands of Interlock that only a person may run.
 fn codex_rules(site: &Site) -> String {
     let answers = json!([
         "approve", "attest", "reject", "resume", "cancel", "token", "init"

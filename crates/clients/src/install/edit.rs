@@ -21,9 +21,9 @@ use crate::settings::{
 pub(super) struct Edit {
     /// The file.
     pub(super) path: PathBuf,
-    /// Whose file it is.
+    /// Scope of the file.
     pub(super) scope: Scope,
-    /// What is changed in it.
+    /// What changes.
     pub(super) what: What,
 }
 
@@ -35,13 +35,13 @@ pub(super) enum What {
     Server(&'static ClientDef, Scope),
     /// Rules of the client's own.
     BaselineRules(Rules),
-    /// A whole file of our own; `None`: none any more.
+    /// A whole file of Interlock; `None` removes it.
     Own(Option<String>),
-    /// Files of the project that stay the person's own, from its root.
+    /// Private files of a person in the project, relative to its root.
     Ignored(Vec<String>),
-    /// A folder that Codex trusts, as its configuration names it.
+    /// A folder that Codex trusts, as named in its configuration.
     Folder(String),
-    /// The hooks of this file that a person trusts, in Codex's configuration.
+    /// Hooks of this file that a person trusts, in Codex's configuration.
     Trust(PathBuf, Vec<Trusted>),
 }
 
@@ -64,7 +64,7 @@ impl Edit {
         .collect()
     }
 
-    /// Says what it is about, for a person.
+    /// Describes the edit for a person.
     pub(super) fn about(&self) -> String {
         match &self.what {
             What::Hooks(client) => {
@@ -80,7 +80,7 @@ impl Edit {
         }
     }
 
-    /// Puts it into a text; what went into lists of others is added to `added`.
+    /// Applies the edit to a text; what goes into lists of others is added to `added`.
     pub(super) fn put(
         &self,
         text: Option<&str>,
@@ -116,7 +116,7 @@ impl Edit {
         Ok(Some(put))
     }
 
-    /// Takes it out of a text; `None`: nothing is left.
+    /// Reverts the edit in a text; returns `None` if nothing is left.
     pub(super) fn take(
         &self,
         text: &str,
@@ -141,7 +141,7 @@ impl Edit {
     }
 }
 
-/// Tells whether a file is one that `init` wrote whole.
+/// Returns whether a file was written entirely by `init`.
 fn is_own(text: &str) -> bool {
     let described = serde_json::from_str::<Value>(text)
         .is_ok_and(|value| value.get("description").is_some_and(|it| it == MARK.trim()));
@@ -155,7 +155,7 @@ fn is_own(text: &str) -> bool {
         .any(|behind| behind == MARK)
 }
 
-/// Returns what a list or an object holds under `keys`.
+/// Returns the value of a list or an object under `keys`.
 pub(super) fn pointed<'v>(value: &'v Value, keys: &[String]) -> Option<&'v Value> {
     keys.iter().try_fold(value, |value, key| value.get(key))
 }

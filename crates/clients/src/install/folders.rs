@@ -1,4 +1,4 @@
-//! Folders that a person trusts, as each client keeps them: in others it reads no hook of a project.
+//! Trusted folders, as each client stores them: in other folders it reads no hooks of a project.
 
 use std::path::{Path, PathBuf};
 
@@ -7,22 +7,22 @@ use serde_json::Value;
 use crate::client::ClientId;
 use crate::settings::{Site, Syntax, parsed, parsed_toml};
 
-/// Why a client reads the hooks of the project.
+/// Whether and why a client reads the hooks of the project.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Trust {
-    /// It trusts this folder.
+    /// The client trusts this folder.
     Folder(PathBuf),
-    /// It does not ask about folders.
+    /// The client does not ask about folders.
     NotAsked,
-    /// A variable says that it trusts the folder it is started in.
+    /// A variable says to trust the folder in which the client starts.
     Variable(&'static str),
-    /// A variable says that it does not.
+    /// A variable says not to trust it.
     Refused(&'static str),
-    /// It does not trust the project's folder.
+    /// The client does not trust the project's folder.
     Missing,
 }
 
-/// Finds out whether a client trusts the project's folder; `system`: settings for the whole machine.
+/// Determines whether a client trusts the project's folder; `system` has the machine-wide settings.
 pub(crate) fn trust(client: ClientId, site: &Site, system: Option<&Path>) -> Trust {
     let by_variable = site.trusted_by_variable;
     let folders = match client {
@@ -44,7 +44,7 @@ pub(crate) fn trust(client: ClientId, site: &Site, system: Option<&Path>) -> Tru
     let root = real(&site.project_root);
     let found = folders.into_iter().find(|folder| {
         let folder = real(folder);
-        // Codex means the root of a project, the others all that lies below.
+        // Codex means the root of a project, the others everything below it.
         root == folder || client != ClientId::Codex && root.starts_with(folder)
     });
     found.map_or(Trust::Missing, Trust::Folder)

@@ -1,7 +1,7 @@
-//! What a client is started with so that its hooks ask, whatever stands in its settings.
+//! Start options that make a client call the hooks, whatever its settings contain.
 //!
-//! Nothing of the person's or the project's is changed: flags and variables of
-//! this one start bring the hooks, and files in a folder that is ours.
+//! Nothing of the person or the project is changed: flags and variables of this one start provide the hooks, with files in a
+//! folder of Interlock.
 
 use std::{fs, io, os::unix::fs::symlink, path::Path};
 
@@ -28,21 +28,21 @@ use crate::{
 pub struct Start<'a> {
     /// Which client.
     pub client: ClientId,
-    /// Its program.
+    /// Program of the client.
     pub program: &'a Path,
-    /// Where it starts.
+    /// Directory in which it starts.
     pub directory: &'a Path,
-    /// What is set for it beside this process's environment.
+    /// Variables set in addition to this process's environment.
     pub environment: &'a [(String, String)],
-    /// Where its files lie.
+    /// Locations of its files.
     pub site: &'a Site,
     /// Interlock's state directory.
     pub state: &'a Path,
-    /// A folder of ours that it may read.
+    /// A folder of Interlock that the client may read.
     pub folder: &'a Path,
 }
 
-/// What a client is started with.
+/// Options with which a client is started.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Hold {
     /// Arguments before all others.
@@ -51,10 +51,10 @@ pub struct Hold {
     pub environment: Vec<(String, String)>,
 }
 
-/// Makes sure that the hooks of a client will ask, and returns what it is to be started with.
+/// Ensures that the hooks of a client will be called, and returns the options to start it with.
 ///
 /// # Errors
-/// One sentence: they would not, or it cannot be known.
+/// Returns one sentence if they would not be called, or if this cannot be determined.
 pub fn hold(start: &Start<'_>) -> Result<Hold, String> {
     if let Some(check) = doctor::switched_off(start.client, start.site, start.state) {
         return Err(format!("{}: {}", check.seen, check.advice));
@@ -72,9 +72,9 @@ pub fn hold(start: &Start<'_>) -> Result<Hold, String> {
     }
 }
 
-/// Returns the site with the program called as the project's own hooks call it.
+/// Returns the site with the program named as in the project's own hooks.
 ///
-/// A client runs lines that are the same only once; others would both be judged, and counted.
+/// A client runs identical lines only once; different ones would both be judged and counted.
 fn as_the_project(start: &Start<'_>) -> Site {
     let client = definition(start.client);
     let shared = start.site.in_scope(Scope::Project);
@@ -104,7 +104,7 @@ fn write(start: &Start<'_>, name: &str, text: &str) -> Result<String, String> {
     fs::create_dir_all(start.folder).map_err(failed)?;
     fs::write(&path, text).map_err(failed)?;
     let shown = path.to_str().map(str::to_owned);
-    shown.ok_or_else(|| format!("`{}` is no text", path.display()))
+    shown.ok_or_else(|| format!("`{}` is not text", path.display()))
 }
 
 fn claude_code(start: &Start<'_>) -> Result<Hold, String> {
@@ -115,7 +115,7 @@ fn claude_code(start: &Start<'_>) -> Result<Hold, String> {
     let servers = json!({ "mcpServers": { SERVER: server } });
     let servers = write(start, "claude-servers.json", &servers.to_string())?;
     Ok(Hold {
-        // The first takes all words up to the next option, were it not for the sign.
+        // The option would otherwise take all words up to the next option; the `=` prevents that.
         arguments: vec![
             format!("--mcp-config={servers}"),
             "--settings".to_owned(),
@@ -125,7 +125,7 @@ fn claude_code(start: &Start<'_>) -> Result<Hold, String> {
     })
 }
 
-/// Where Codex says that hooks of its own command line stand.
+/// The path that Codex reports for hooks of its own command line.
 const FLAGS: &str = "/<session-flags>/config.toml";
 
 fn codex(start: &Start<'_>) -> Result<Hold, String> {
@@ -147,9 +147,9 @@ fn codex(start: &Start<'_>) -> Result<Hold, String> {
     })
 }
 
-/// Tells whether the very same hooks stand in a file of project or person, and would run.
+/// Returns whether the same hooks are in a file of the project or the person, and would run.
 ///
-/// Codex would call both, and a call would count twice.
+/// Codex would call both, and a call would be counted twice.
 fn codex_asks_already(
     start: &Start<'_>,
     client: &ClientDef,
@@ -224,7 +224,7 @@ fn codex_hooks(
     }
 }
 
-/// Asks Codex which hooks there would be with settings on its command line.
+/// Asks Codex for its hooks, with settings on its command line.
 fn asked(start: &Start<'_>, flags: &[(String, Value)]) -> Result<Vec<ListedHook>, String> {
     let asked = app_server::ServerQuery {
         directory: start.directory,
@@ -235,7 +235,7 @@ fn asked(start: &Start<'_>, flags: &[(String, Value)]) -> Result<Vec<ListedHook>
         .map_err(|why| format!("Codex does not say which hooks it would run: {why}"))
 }
 
-/// Writes settings as arguments of Codex.
+/// Formats settings as arguments of Codex.
 fn arguments(flags: &[(String, Value)]) -> Vec<String> {
     flags
         .iter()
@@ -243,7 +243,7 @@ fn arguments(flags: &[(String, Value)]) -> Vec<String> {
         .collect()
 }
 
-/// Writes a value as TOML on one line.
+/// Formats a value as TOML on one line.
 fn inline(value: &Value) -> String {
     match value {
         Value::Object(members) => {
@@ -256,17 +256,17 @@ fn inline(value: &Value) -> String {
             let items: Vec<String> = items.iter().map(inline).collect();
             format!("[{}]", items.join(","))
         }
-        // A text of JSON is one of TOML but for one character.
+        // JSON and TOML strings differ in one character only.
         other => other.to_string().replace('\u{7f}', "\\u007F"),
     }
 }
 
-/// The variable that puts Gemini CLI's own directory below another home.
+/// Variable that puts Gemini CLI's own directory below another home.
 const GEMINI_HOME: &str = "GEMINI_CLI_HOME";
 
-/// Makes a home for Gemini CLI in which all is as in the person's but for the hooks.
+/// Creates a home for Gemini CLI that is like the person's except for the hooks.
 ///
-/// It takes no settings from its command line, and those of the system only from places of root's.
+/// Gemini CLI accepts no settings on its command line, and reads system settings only from paths of root.
 fn gemini(start: &Start<'_>) -> Result<Hold, String> {
     let client = definition(ClientId::Gemini);
     let own = &start.site.gemini_home;
@@ -289,7 +289,7 @@ fn gemini(start: &Start<'_>) -> Result<Hold, String> {
     link_all(&own.join(POLICIES), &policies, &[POLICY]).map_err(failed)?;
     fs::write(policies.join(POLICY), CONTROL_TOOLS).map_err(failed)?;
     let home = home.to_str().map(str::to_owned);
-    let home = home.ok_or("the state directory has a path that is no text")?;
+    let home = home.ok_or("the state directory has a path that is not text")?;
     Ok(Hold {
         arguments: Vec::new(),
         environment: vec![(GEMINI_HOME.to_owned(), home)],
@@ -299,7 +299,7 @@ fn gemini(start: &Start<'_>) -> Result<Hold, String> {
 const SETTINGS: &str = "settings.json";
 const POLICIES: &str = "policies";
 const POLICY: &str = "interlock-step.toml";
-/// The control tools need no yes: their hook has judged the call, and nobody can be asked.
+/// Rules that allow the control tools without a prompt: their hook has judged the call, and nobody can be asked.
 const CONTROL_TOOLS: &str = "[[rule]]
 mcpName = \"interlock\"
 toolName = \"*\"
@@ -307,7 +307,7 @@ decision = \"allow\"
 priority = 899
 ";
 
-/// Makes a link in `to` for all that lies in `from`, but for these names.
+/// Creates links in `to` for everything in `from` except these names.
 fn link_all(from: &Path, to: &Path, without: &[&str]) -> io::Result<()> {
     for entry in fs::read_dir(from).into_iter().flatten().flatten() {
         let name = entry.file_name();
@@ -318,7 +318,7 @@ fn link_all(from: &Path, to: &Path, without: &[&str]) -> io::Result<()> {
     Ok(())
 }
 
-/// Adds hooks and control server to the settings of a person.
+/// Adds hooks and control server to the person's settings.
 fn gemini_settings(
     client: &ClientDef,
     before: Option<&str>,

@@ -1,16 +1,16 @@
-//! Files of a project that one person keeps for himself, named in git's own list of what it leaves out.
+//! Private files of a person in a project, listed in git's own exclude file.
 
 use std::path::{Path, PathBuf};
 
 use crate::settings::MARK;
 
-/// Returns git's list of what it leaves out of a project for this person alone; `None`: there is none to be written.
+/// Returns git's exclude file of a project, which applies to this person alone; `None` if there is no place for one.
 pub(super) fn file(project_root: &Path) -> Option<PathBuf> {
     let git = project_root.join(".git");
     git.is_dir().then(|| git.join("info/exclude"))
 }
 
-/// Names files, given from the project's root, behind what stands there.
+/// Appends files, relative to the project's root.
 pub(super) fn put(text: Option<&str>, files: &[String]) -> String {
     let before = take(text.unwrap_or_default());
     let mut text = before.unwrap_or_default();
@@ -24,7 +24,7 @@ pub(super) fn put(text: Option<&str>, files: &[String]) -> String {
     text
 }
 
-/// Takes them out again; `None`: nothing is left.
+/// Removes the files again; returns `None` if nothing is left.
 pub(super) fn take(text: &str) -> Option<String> {
     let mark = format!("#{MARK}");
     let mut ours = false;

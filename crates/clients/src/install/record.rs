@@ -1,7 +1,7 @@
-//! What `init` keeps of each file it changed, so that removing gives back every byte.
+//! Record of what `init` changed in each file, so that removal restores every byte.
 //!
-//! Only the lines that changed, and what was added to lists that others write to
-//! as well. A file that somebody changed since is taken apart by its structure instead.
+//! It contains only the lines that changed, and what was added to lists that others write to as well. If somebody has changed the
+//! file since, the changes are removed by its structure instead.
 
 use std::{collections::BTreeMap, path::Path};
 
@@ -10,38 +10,38 @@ use serde_json::Value;
 use sha2::{Digest as _, Sha256};
 use similar::{Algorithm, capture_diff_slices};
 
-/// What is known of the files that were changed.
+/// Record of the changed files.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Record {
-    /// By the path of the file.
+    /// Files by their paths.
     #[serde(default)]
     files: BTreeMap<String, FileRecord>,
 }
 
-/// What is known of one file.
+/// Record of one file.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 struct FileRecord {
     /// SHA-256 of the file as it was written.
     after: String,
-    /// How it was before; `None`: it was not there.
+    /// Previous contents; `None` if the file did not exist.
     before: Option<Vec<Lines>>,
-    /// What went into lists and tables that are not ours alone.
+    /// Additions to lists and tables that others use as well.
     #[serde(default)]
     added: Vec<Added>,
 }
 
-/// Lines that stand in the place of others.
+/// Lines that replaced others.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 struct Lines {
-    /// The first one in the file as it was written, from 0.
+    /// Index of the first line in the written file, from 0.
     from: usize,
-    /// How many.
+    /// Number of lines.
     count: usize,
-    /// What stood there.
+    /// The text that they replaced.
     text: String,
 }
 
-/// One thing put into a list, an object or a table that is not ours alone.
+/// An addition to a list, an object or a table that others use as well.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Added {
     /// The keys that lead there.
@@ -53,14 +53,14 @@ pub(super) struct Added {
 }
 
 impl Record {
-    /// Reads what was kept; what cannot be read is as good as nothing.
+    /// Reads the record; an unreadable record counts as empty.
     pub(super) fn read(path: Option<&Path>) -> Self {
         let text = path.and_then(|path| std::fs::read_to_string(path).ok());
         text.and_then(|text| serde_json::from_str(&text).ok())
             .unwrap_or_default()
     }
 
-    /// Returns how a file was before, where it is still as it was written.
+    /// Returns the previous contents of a file if nobody has changed it since.
     pub(super) fn before(&self, path: &Path, now: &str) -> Option<Option<String>> {
         let known = self.files.get(&key(path))?;
         if known.after != digest(now) {
@@ -80,13 +80,13 @@ impl Record {
         Some(Some(lines.concat()))
     }
 
-    /// Returns what was added to what is not ours alone.
+    /// Returns the additions to what others use as well.
     pub(super) fn added(&self, path: &Path) -> &[Added] {
         let known = self.files.get(&key(path));
         known.map_or(&[], |known| known.added.as_slice())
     }
 
-    /// Keeps how a file was before it was written.
+    /// Stores the contents of a file before it is written.
     pub(super) fn keep(
         &mut self,
         path: &Path,
@@ -106,12 +106,12 @@ impl Record {
         self.files.insert(key(path), known);
     }
 
-    /// Forgets a file.
+    /// Removes a file from the record.
     pub(super) fn forget(&mut self, path: &Path) {
         self.files.remove(&key(path));
     }
 
-    /// Returns the text to be kept; `None`: there is nothing to keep.
+    /// Returns the text to be stored; `None` if the record is empty.
     pub(super) fn text(&self) -> Option<String> {
         if self.files.is_empty() {
             return None;
@@ -120,7 +120,7 @@ impl Record {
     }
 }
 
-/// Returns the lines to put into `after` to have `before` again.
+/// Returns the lines that turn `after` back into `before`.
 fn changed(after: &str, before: &str) -> Vec<Lines> {
     let after: Vec<&str> = after.split_inclusive('\n').collect();
     let before: Vec<&str> = before.split_inclusive('\n').collect();

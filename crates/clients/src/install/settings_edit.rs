@@ -1,4 +1,4 @@
-//! The files that a plan changes: each as it was, as it becomes, and what its change is about.
+//! The files that a plan changes: old text, new text, and a summary of the change.
 
 use std::path::{Path, PathBuf};
 
@@ -30,12 +30,12 @@ pub(super) struct File {
     pub(super) after: Option<String>,
     linked: bool,
     added: Vec<Added>,
-    /// For which client, and what.
+    /// The clients concerned, with a description of the change.
     about: Vec<(&'static str, String)>,
 }
 
 impl File {
-    /// Says what its change is about, one line a client.
+    /// Summarizes the changes, one line per client.
     fn summary(&self) -> Vec<Summary> {
         let mut lines: Vec<Summary> = Vec::new();
         for (client, about) in &self.about {
@@ -66,14 +66,14 @@ impl<'a> SettingsEdit<'a> {
         }
     }
 
-    /// Makes one change, and notes what it is about.
+    /// Applies one change, and records its description.
     pub(super) fn work(&mut self, edit: &Edit) -> Result<(), InstallError> {
         let client = self.client;
         let remove = self.remove;
         let before = self.file(edit)?.after.clone();
         self.change(edit)?;
         let file = self.file(edit)?;
-        // What is known of the file from before takes everything out at once.
+        // The record of the file removes everything at once.
         let whole = remove && file.about.is_empty() && file.after != file.before;
         if file.after != before || whole {
             file.about.push((client, edit.about()));
@@ -92,7 +92,7 @@ impl<'a> SettingsEdit<'a> {
             return Ok(());
         }
         if let (What::BaselineRules(rules), Some(text)) = (&edit.what, &file.after) {
-            // Another workflow's floor goes first.
+            // The baseline rules of another workflow are removed first.
             file.after = baseline_rules::take(text, rules.language, &file.added).map_err(faulty)?;
             file.added.clear();
         }
@@ -114,7 +114,7 @@ impl<'a> SettingsEdit<'a> {
                     && let Some(now) = &before
                     && let Some(earlier) = self.record.before(&edit.path, now)
                 {
-                    // What was there before may hold hooks of ours that are older still.
+                    // The previous text may contain hooks of Interlock that are older still.
                     after = earlier;
                     added.clear();
                 }
@@ -157,14 +157,14 @@ impl<'a> SettingsEdit<'a> {
         for file in self.files {
             let lines = file.summary();
             let after = match file.after {
-                // A link stays; what it leads to is emptied.
+                // A link stays; its target is emptied.
                 None if file.before.is_some() && file.linked => Some("{}\n".to_owned()),
                 after => after,
             };
             if self.remove {
                 self.record.forget(&file.path);
             } else if file.before != after {
-                // What the file was before `init` was here at all.
+                // The text of the file before `init` first changed it.
                 let first = file.before.as_ref().and_then(|now| {
                     let earlier = self.record.before(&file.path, now);
                     earlier.map(|earlier| earlier.as_deref().map(str::to_owned))

@@ -1,6 +1,6 @@
-//! Codex runs only hooks that a person trusts, by a hash that only Codex knows how to make.
+//! Codex runs only hooks that a person trusts, by a hash that only Codex can compute.
 //!
-//! So Codex itself is asked, in a configuration directory made for the question.
+//! So Codex itself is asked, with a configuration directory made for the query.
 
 use std::path::{Path, PathBuf};
 
@@ -21,16 +21,16 @@ use crate::settings::{
 pub(super) struct Trusted {
     /// `FILE:event:group:place`.
     pub(super) key: String,
-    /// What Codex compares.
+    /// Hash that Codex compares.
     pub(super) hash: String,
 }
 
 const STATE: [&str; 2] = ["hooks", "state"];
 
-/// Asks Codex for the hashes of our hooks in a file that is to be written.
+/// Asks Codex for the hashes of Interlock's hooks in a file that is about to be written.
 ///
 /// # Errors
-/// Why it could not be asked, in one sentence.
+/// Returns a one-sentence reason if it could not be asked.
 pub(super) fn ask(
     codex: &Path,
     planned: &str,
@@ -68,7 +68,7 @@ pub(super) fn ask(
     }
 }
 
-/// Returns where our hooks stand in a file, as Codex writes it: `event:group:place`.
+/// Returns the positions of Interlock's hooks in a file, as Codex writes them: `event:group:place`.
 fn positions(text: &str, site: &Site) -> Vec<String> {
     let parsed = Json::of_file(Some(text), Syntax::Strict);
     let settings = parsed.map_or(Value::Null, |(_, settings)| settings);
@@ -82,7 +82,7 @@ fn positions(text: &str, site: &Site) -> Vec<String> {
         .collect()
 }
 
-/// Returns the keys of our hooks in a file.
+/// Returns the keys of Interlock's hooks in a file.
 pub(crate) fn keys(text: &str, path: &Path, site: &Site) -> Vec<String> {
     let real = real_path(path);
     positions(text, site)
@@ -91,7 +91,7 @@ pub(crate) fn keys(text: &str, path: &Path, site: &Site) -> Vec<String> {
         .collect()
 }
 
-/// Returns the keys of our hooks in a plugin: Codex names those by the plugin and not by their path.
+/// Returns the keys of Interlock's hooks in a plugin, which contain the plugin's name instead of a path.
 pub(crate) fn keys_of_plugin(text: &str, path: &Path, site: &Site) -> Vec<String> {
     // `MARKETPLACE/PLUGIN/VERSION/hooks/hooks.json`
     let names: Vec<&str> = path
@@ -110,7 +110,7 @@ pub(crate) fn keys_of_plugin(text: &str, path: &Path, site: &Site) -> Vec<String
         .collect()
 }
 
-/// Returns the path with its links followed, also when the file is not there yet.
+/// Resolves the links of a path, even if the file does not exist yet.
 fn real_path(path: &Path) -> PathBuf {
     if let Ok(real) = path.canonicalize() {
         return real;
@@ -153,7 +153,7 @@ pub(super) fn put(text: Option<&str>, trusted: &[Trusted]) -> Result<String, Edi
     Ok(text.into_string())
 }
 
-/// Takes the hashes of our hooks out; `None`: nothing is left.
+/// Removes the hashes of Interlock's hooks; returns `None` if nothing is left.
 pub(super) fn take(
     before: &str,
     hooks: &Path,
@@ -172,12 +172,12 @@ pub(super) fn take(
     Ok((!(took && text.is_bare())).then(|| text.into_string()))
 }
 
-/// Where Codex keeps what it thinks of a folder.
+/// Where Codex stores its trust in a folder.
 fn place(folder: &str) -> [&str; 2] {
     ["projects", folder]
 }
 
-/// Has Codex trust a folder of which it knows nothing yet; what a person said of it stays.
+/// Makes Codex trust a folder that it does not know yet; a person's own decision stays.
 pub(super) fn put_folder(
     text: Option<&str>,
     folder: &str,
@@ -196,7 +196,7 @@ pub(super) fn put_folder(
     Ok(text.into_string())
 }
 
-/// Takes that trust back, where it was put there by [`put_folder`]; `None`: nothing is left.
+/// Removes the trust that [`put_folder`] added; returns `None` if nothing is left.
 pub(super) fn take_folder(
     before: &str,
     folder: &str,
@@ -224,7 +224,7 @@ mod tests {
             hash: "sha256:1".to_owned(),
         };
         let ours = [trusted("/p/.codex/hooks.json:pre_tool_use:1:0")];
-        // Another hook of the same file, and our hooks in another file.
+        // Another hook of the same file, and Interlock's hooks in another file.
         let others = [
             trusted("/p/.codex/hooks.json:pre_tool_use:0:0"),
             trusted("/q/.codex/hooks.json:pre_tool_use:1:0"),

@@ -1,4 +1,4 @@
-//! Reading and writing the planned files: each as a whole, all or none.
+//! Reads and writes the planned files, all or none.
 
 use std::{
     fs,
@@ -10,10 +10,10 @@ use std::{
 use super::{FileChange, Plan};
 use crate::settings::{InstallError, Scope, Site, is_special, read};
 
-/// Tells whether `path` is a link, and refuses one that leads to nothing or out of the project.
+/// Returns whether `path` is a link; refuses a link that leads nowhere or out of the project.
 ///
-/// A project that was checked out must not make `init` write elsewhere. A device is refused too: where root writes, a
-/// file would take the place of `/dev/null`.
+/// A project that was checked out must not make `init` write elsewhere. A device is refused, too: if root runs `init`, a file
+/// would replace `/dev/null`.
 pub(super) fn leads(path: &Path, site: &Site, scope: Scope) -> Result<bool, InstallError> {
     let link = |where_to| InstallError::Link {
         path: path.to_owned(),
@@ -32,7 +32,7 @@ pub(super) fn leads(path: &Path, site: &Site, scope: Scope) -> Result<bool, Inst
             "it is a device or a pipe, or leads to one",
         )));
     }
-    // The nearest directory that is there.
+    // The nearest existing directory.
     let mut above = path.ancestors().skip(1);
     let place = above
         .find(|place| is_there(place))
@@ -52,10 +52,10 @@ pub(super) fn leads(path: &Path, site: &Site, scope: Scope) -> Result<bool, Inst
     Ok(is_link(path))
 }
 
-/// Writes what was planned; where one file cannot be written, those before it are put back.
+/// Writes the planned changes; if a file cannot be written, those before it are restored.
 ///
 /// # Errors
-/// A file was changed meanwhile, or cannot be written: everything is as it was.
+/// A file was changed meanwhile or cannot be written; everything is as before.
 pub fn apply(plan: &Plan) -> Result<(), InstallError> {
     for change in &plan.changes {
         if read(&change.path)? != change.before {
@@ -65,7 +65,7 @@ pub fn apply(plan: &Plan) -> Result<(), InstallError> {
         }
     }
     let changes = plan.changes.iter().chain(&plan.record);
-    // Everything that can fail for want of room or rights comes first.
+    // Everything that can fail for lack of space or permissions comes first.
     let staged: Vec<Staged<'_>> = changes.map(Staged::new).collect::<Result<_, _>>()?;
     let mut done: Vec<&FileChange> = Vec::new();
     for staged in staged {
@@ -84,18 +84,18 @@ pub fn apply(plan: &Plan) -> Result<(), InstallError> {
     Ok(())
 }
 
-/// Removes the directories in which a file that is gone was the last.
+/// Removes the directories in which a removed file was the last.
 fn remove_empty(path: &Path, roots: &[PathBuf]) {
     for directory in path.ancestors().skip(1) {
         let below = |root: &PathBuf| directory.starts_with(root) && directory != root;
-        // What is not empty stays, by the system's own rule.
+        // The system itself refuses to remove a directory that is not empty.
         if !roots.iter().any(below) || fs::remove_dir(directory).is_err() {
             return;
         }
     }
 }
 
-/// A file that lies ready beside its place.
+/// A file that is ready to be renamed into place.
 struct Staged<'a> {
     change: &'a FileChange,
     ready: Option<(tempfile::NamedTempFile, PathBuf)>,
@@ -128,9 +128,9 @@ fn failed(path: &Path) -> impl FnOnce(io::Error) -> InstallError {
     }
 }
 
-/// Gives a file back what it held.
+/// Restores the contents of a file.
 fn put_back(change: &FileChange) {
-    // It was written a moment ago: what fails now cannot be helped.
+    // The file was written a moment ago: a failure here cannot be handled.
     let _ = match &change.before {
         Some(text) => stage(&change.path, text)
             .and_then(|(file, place)| file.persist(place).map(drop).map_err(|error| error.error)),
@@ -138,7 +138,7 @@ fn put_back(change: &FileChange) {
     };
 }
 
-/// Writes a file beside its place; permissions stay, and so does a link that leads somewhere.
+/// Writes a file next to its target; permissions stay, and so does a link that leads somewhere.
 fn stage(path: &Path, text: &str) -> io::Result<(tempfile::NamedTempFile, PathBuf)> {
     let path = match path.canonicalize() {
         Ok(path) => path,
@@ -179,7 +179,7 @@ mod tests {
                 change("kept", Some("before"), Some("after")),
                 change("gone", Some("before"), None),
                 change("new", None, Some("after")),
-                // The file below it makes this a directory, which no file takes the place of.
+                // The file below it makes this a directory, which no file can replace.
                 change("place", None, Some("after")),
                 change("place/below", None, Some("after")),
             ],

@@ -1,4 +1,4 @@
-//! A shell line before it runs: judged as it will run, and carried by `interlock exec` where it may be.
+//! Judges a shell line before it runs, and rewrites it for `interlock exec` where possible.
 
 use interlock_confine::{AllowedLine, Decided};
 use interlock_core::{Hold, Reply, call::ToolCall, command::CommandKind, hold};
@@ -57,7 +57,7 @@ pub(super) fn before_line(
         ));
     }
     let Some(hold) = hold(&guarded.machine, &guarded.run, &call) else {
-        return Err("where the line counts is not known any more; nothing was let through".into());
+        return Err("the state in which the line counts is unknown; nothing was allowed".into());
     };
     // Another command may have moved the run while this one was decided.
     if rewriting(&asked, guarded, &call, &hold) != carried {
@@ -90,7 +90,7 @@ struct Judged<'a> {
     here: &'a CallContext,
 }
 
-/// Finds the facts of a line in the shell that will run it.
+/// Determines the facts of a line in the shell that will run it.
 fn judged(
     asked: &LineRequest<'_>,
     guarded: &Guarded,
@@ -101,7 +101,7 @@ fn judged(
         return (call_of(&here, input, used), Rewriting::Keep, here);
     }
     let mut held = here.clone();
-    // `interlock exec` runs what it carries with bash, where blocked variables do not exist.
+    // `interlock exec` runs lines with bash, without the blocked variables.
     held.site.shell = Dialect::Bash;
     held.environment_held = true;
     held.kernel_holds = interlock_confine::kernel_holds();
@@ -130,13 +130,13 @@ fn rewriting(
     rewrite::rewriting(environment, input, hold, asked.carrying, about)
 }
 
-/// Tells whether a call is for a shell, whatever its arguments are.
+/// Returns whether a call is for a shell, whatever its arguments are.
 pub(super) fn is_line(input: &Input, used: &ToolUse) -> bool {
     plain_call(input.client, &used.name, &used.input)
         .is_ok_and(|plain| matches!(plain.tool.shape, Shape::Shell { .. }))
 }
 
-/// Returns the line that a shell is started for; what is typed into a running one is none.
+/// Returns the line that a shell is started for; text typed into a running shell is none.
 fn carried_line<'u>(input: &Input, used: &'u ToolUse) -> Option<&'u str> {
     let plain = plain_call(input.client, &used.name, &used.input).ok()?;
     match plain.tool.shape {
@@ -145,7 +145,7 @@ fn carried_line<'u>(input: &Input, used: &'u ToolUse) -> Option<&'u str> {
     }
 }
 
-/// Gives a ticket and lets the client run `interlock exec` with it.
+/// Issues a ticket and lets the client run `interlock exec` with it.
 fn carry(
     asked: &LineRequest<'_>,
     guarded: &Guarded,
@@ -163,7 +163,7 @@ fn carry(
         &judged.call.facts.shell,
         &environment.program,
     ) else {
-        return Err("the line cannot be carried; nothing was let through".to_owned());
+        return Err("the line cannot be rewritten; nothing was allowed".to_owned());
     };
     let decided = Decided::read(
         &guarded.binding.project_root,
@@ -200,7 +200,7 @@ fn carry(
         .give_ticket(&ticket)
         .map_err(|error| error.to_string())?;
     let command = line::carried(program, &name, text)
-        .ok_or("the path of this program is no text; nothing was let through")?;
+        .ok_or("the path of this program is not text; nothing was allowed")?;
     let command = if registry::protocol(input.client).silences() {
         line::silenced(&command)
     } else {
@@ -226,7 +226,7 @@ fn carry(
     .into())
 }
 
-/// Returns where a line will run: where the call says, else where the client is.
+/// Returns the directory of a line: from the call, or else the client's.
 fn directory_of(asked: &LineRequest<'_>, here: &CallContext) -> Result<String, String> {
     let LineRequest { input, used, .. } = asked;
     let plain = plain_call(input.client, &used.name, &used.input)?;

@@ -8,16 +8,16 @@ use std::{
 use serde_json::Value;
 use sha2::{Digest as _, Sha256};
 
-/// The largest manifest that is read, in bytes.
+/// Maximum size of a manifest that is read, in bytes.
 const MANIFEST_MAX: u64 = 4 * 1_048_576;
-/// Most files and folders of one plugin that are looked at.
+/// Maximum number of files and folders of a plugin that are examined.
 pub(super) const ENTRIES_MAX: usize = 2_000;
-/// Most bytes of one plugin that are looked at.
+/// Maximum number of bytes of a plugin that are examined.
 const BYTES_MAX: u64 = 64 * 1_048_576;
-/// How deep folders of a plugin are looked into.
+/// Maximum depth of a plugin's folders.
 const DEPTH_MAX: usize = 32;
 
-/// Reads a manifest; `None` where it is not there, too large, or not JSON.
+/// Reads a manifest; returns `None` if it does not exist, is too large, or is not JSON.
 pub(crate) fn manifest(path: &Path) -> Option<Value> {
     let data = fs::metadata(path).ok()?;
     if !data.is_file() || data.len() > MANIFEST_MAX {
@@ -28,7 +28,7 @@ pub(crate) fn manifest(path: &Path) -> Option<Value> {
 
 /// Returns the digest of a file, or of everything below a folder.
 ///
-/// Unique where that is too much, cannot be read, or has links that lead out of it.
+/// If that is too much, cannot be read, or has links that lead out of it, the digest is unique.
 pub(crate) fn digest(plugin: &Path) -> String {
     of_all(&[plugin.to_owned()], "")
 }
@@ -51,16 +51,16 @@ pub(super) fn of_all(places: &[PathBuf], text: &str) -> String {
         .iter()
         .map(|byte| format!("{byte:02x}"))
         .collect();
-    // Never equal to what was accepted: that is always whole.
+    // This never equals an accepted digest, which always covers everything.
     if whole { sum } else { unread(&sum) }
 }
 
-/// Returns what stands for a digest where not everything could be read.
+/// Returns a substitute for a digest if not everything could be read.
 pub(super) fn unread(what: &str) -> String {
     format!("part-of-{what}")
 }
 
-/// What is left to be read of a plugin.
+/// The remaining limits while reading a plugin.
 struct Reading {
     hasher: Sha256,
     entries: usize,
@@ -68,7 +68,7 @@ struct Reading {
 }
 
 impl Reading {
-    /// Adds a place; `false` where it is too much or cannot be read.
+    /// Adds a path; returns `false` if it is too much or cannot be read.
     fn add(&mut self, plugin: &Path, place: &Path) -> bool {
         let (Ok(data), Some(left)) = (fs::symlink_metadata(place), self.entries.checked_sub(1))
         else {
@@ -98,7 +98,7 @@ impl Reading {
         true
     }
 
-    /// Adds a link: what one leads to outside of the plugin changes without a trace here.
+    /// Adds a link: a target outside the plugin could change unnoticed.
     fn add_link(&mut self, plugin: &Path, link: &Path) -> bool {
         let (Ok(to), Ok(real), Ok(root)) = (
             fs::read_link(link),
@@ -113,7 +113,7 @@ impl Reading {
     }
 }
 
-/// Lists what lies in a folder, by name.
+/// Lists the entries of a folder, sorted by name.
 pub(crate) fn children(directory: &Path) -> Vec<PathBuf> {
     let entries = fs::read_dir(directory).into_iter().flatten().flatten();
     let mut paths: Vec<PathBuf> = entries.map(|entry| entry.path()).collect();

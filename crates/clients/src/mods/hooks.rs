@@ -1,4 +1,4 @@
-//! Hooks of others before a tool: their answer may rewrite what Interlock has judged.
+//! Other hooks before a tool, whose answer may rewrite what Interlock has judged.
 
 use std::path::{Path, PathBuf};
 
@@ -16,25 +16,25 @@ use crate::{
     settings::{self, Syntax},
 };
 
-/// How deep folders of plugins are searched.
+/// Maximum depth to which folders of plugins are searched.
 const DEPTH_MAX: usize = 8;
 
-/// A settings file that may hold hooks.
+/// A settings file that may contain hooks.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct HookFile<'a> {
     /// The file.
     pub(crate) path: &'a Path,
-    /// How it is read; `None`: as TOML.
+    /// Syntax of the file; `None` for TOML.
     pub(crate) syntax: Option<Syntax>,
-    /// How hooks are written there that Interlock may have put in.
+    /// Format of the hooks that Interlock may have added there.
     pub(crate) form: Option<&'a HookForm>,
     /// The events before a tool.
     pub(crate) events: &'a [&'a str],
 }
 
-/// Finds the hooks of others in a settings file.
+/// Finds other hooks in a settings file.
 ///
-/// A file that cannot be read may hold some.
+/// A file that cannot be read counts as containing some.
 pub(crate) fn in_file(file: HookFile<'_>, look: &Look<'_>) -> Option<ClientMod> {
     let settings = match file.syntax {
         Some(syntax) => settings::parsed(file.path, syntax),
@@ -52,7 +52,7 @@ pub(crate) fn in_file(file: HookFile<'_>, look: &Look<'_>) -> Option<ClientMod> 
     (!others.is_empty()).then(|| found(of_entries(&others, look)))
 }
 
-/// Finds hooks in the words of a command line that set one value each.
+/// Finds hooks in command-line options that set one value each.
 pub(crate) fn in_words(
     values: &[String],
     (event, form): (&str, Option<&HookForm>),
@@ -100,7 +100,7 @@ fn others(settings: &Value, file: HookFile<'_>, look: &Look<'_>) -> Vec<Value> {
     others
 }
 
-/// Returns the digest of hooks and of the files that their lines name.
+/// Returns the digest of hooks and of the files that their command lines name.
 fn of_entries(entries: &[Value], look: &Look<'_>) -> String {
     let text = Value::from(entries.to_vec()).to_string();
     let mut files = Vec::new();
@@ -112,14 +112,14 @@ fn of_entries(entries: &[Value], look: &Look<'_>) -> String {
     of_all(&files, &text)
 }
 
-/// Tells whether a program is the system's: its updates are no news.
+/// Returns whether a program belongs to the system, so that its updates do not matter.
 fn is_of_system(path: &Path) -> bool {
     ["/usr", "/bin", "/sbin", "/lib"]
         .iter()
         .any(|place| path.starts_with(place))
 }
 
-/// Collects the files that the words of any text name; programs on the `PATH` are none.
+/// Collects the files that the words of any text name, except programs on the `PATH`.
 fn named_files(value: &Value, look: &Look<'_>, files: &mut Vec<PathBuf>) {
     match value {
         Value::String(text) => {
@@ -129,7 +129,7 @@ fn named_files(value: &Value, look: &Look<'_>, files: &mut Vec<PathBuf>) {
                     Some(rest) => look.site.home.join(rest),
                     None => look.directory.join(word),
                 };
-                // The file and not the link: whoever changes what is run shows.
+                // The file, not the link: a change of the program that runs must be noticed.
                 let path = path.canonicalize().ok();
                 files.extend(path.filter(|path| path.is_file() && !is_of_system(path)));
             }
@@ -142,14 +142,14 @@ fn named_files(value: &Value, look: &Look<'_>, files: &mut Vec<PathBuf>) {
     }
 }
 
-/// Finds the plugins below a folder that bring hooks of these events, in any JSON file of theirs.
+/// Finds the plugins below a folder that have hooks for these events, in any of their JSON files.
 pub(crate) fn in_folder(folder: &Path, events: &[&str]) -> Vec<ClientMod> {
     let mut found: Vec<PathBuf> = Vec::new();
     let mut left = ENTRIES_MAX;
     let mut places = vec![(folder.to_owned(), 0)];
     while let Some((place, depth)) = places.pop() {
         let Some(fewer) = left.checked_sub(1) else {
-            // More than is looked at: some of it may.
+            // There is more than is examined: some of it may have hooks.
             found.push(folder.to_owned());
             break;
         };
@@ -175,7 +175,7 @@ pub(crate) fn in_folder(folder: &Path, events: &[&str]) -> Vec<ClientMod> {
     mods.collect()
 }
 
-/// Returns the folder of the plugin that a file of hooks belongs to.
+/// Returns the folder of the plugin that a hooks file belongs to.
 fn plugin_of(folder: &Path, file: &Path) -> Option<PathBuf> {
     let own = file.parent()?;
     let is_part = own
@@ -190,7 +190,7 @@ fn plugin_of(folder: &Path, file: &Path) -> Option<PathBuf> {
     Some(plugin.canonicalize().unwrap_or_else(|_| plugin.to_owned()))
 }
 
-/// Tells whether a manifest lists hooks for one of the events, at any depth.
+/// Returns whether a manifest lists hooks for one of the events, at any depth.
 fn brings(value: &Value, events: &[&str]) -> bool {
     match value {
         Value::Object(fields) => fields.iter().any(|(name, value)| {
@@ -243,7 +243,7 @@ mod tests {
         write(ours);
         assert_eq!(look_at(base, &site), None);
 
-        // Named as ours and another program, or found by what the hook sets.
+        // One has the name of Interlock but is another program, one is found through what the hook sets.
         let with = |more: &str| ours.replace("gemini\"}", &format!("gemini\"{more}}}"));
         for other in [
             ours.replace("/opt/", "./tools/"),
@@ -269,7 +269,7 @@ mod tests {
         write(&format!("{ours}, {other}, {other}"));
         assert_eq!(unknown().len(), 1);
 
-        // What cannot be read may hold some, and is never the accepted one.
+        // An unreadable file may contain some, and never equals the accepted one.
         fs::write(base.join("settings.json"), "{").unwrap();
         let broken = look_at(base, &site).unwrap();
         assert!(!broken.is_whole());

@@ -10,15 +10,15 @@ use crate::settings::Site;
 /// Where a session's client finds what it loads.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Look<'a> {
-    /// The places of the clients' files.
+    /// Locations of the clients' files.
     pub(crate) site: &'a Site,
-    /// The directory that the client works in.
+    /// Working directory of the client.
     pub(crate) directory: &'a Path,
-    /// The words that the client was started with; none: it is not running.
+    /// Command line of the client; empty if it is not running.
     pub(crate) arguments: &'a [String],
-    /// The variables that the client has.
+    /// Environment of the client.
     pub(crate) environment: &'a [(OsString, OsString)],
-    /// What the client itself says it has loaded.
+    /// What the client itself reports as loaded.
     pub(crate) told: &'a [String],
 }
 

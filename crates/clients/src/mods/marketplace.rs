@@ -1,10 +1,10 @@
-//! Marketplaces that are folders of this machine, from which clients load plugins without a copy.
+//! Marketplaces that are folders on this machine, from which clients load plugins without a copy.
 
 use std::path::{Path, PathBuf};
 
 use super::manifest;
 
-/// Finds the folder of a plugin in such a marketplace, by the first of its lists that names it.
+/// Finds the folder of a plugin in such a marketplace, in the first of its lists that names it.
 pub(crate) fn listed_in(marketplace: &Path, plugin: &str, lists: &[&str]) -> Option<PathBuf> {
     lists.iter().find_map(|file| {
         let list = manifest(&marketplace.join(file))?;

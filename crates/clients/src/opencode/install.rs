@@ -1,4 +1,4 @@
-//! What `init` knows of opencode: a plugin in place of hooks.
+//! What `init` writes for opencode: a plugin in place of hooks.
 
 use std::path::{Path, PathBuf};
 
@@ -60,7 +60,7 @@ const SERVERS: ServerForm = ServerForm {
     syntax: Syntax::Loose,
 };
 
-/// Returns the configuration file: the one that is there, of the two names it may have.
+/// Returns the configuration file: of its two possible names, the one that exists.
 pub(crate) fn server_file(site: &Site, scope: Scope) -> PathBuf {
     let directory = match scope {
         Scope::Project | Scope::Local => site.project_root.clone(),

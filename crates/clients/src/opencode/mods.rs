@@ -1,8 +1,7 @@
-//! Code that runs inside of opencode: plugins and tools, all of which may do what they like.
+//! Code that runs inside opencode: plugins and tools, none of which is restricted.
 //!
-//! Seen with 1.18.34: a plugin may change the arguments of a call after another has
-//! judged it, and a tool of a plugin or of the folder `tool` takes the place of one
-//! of opencode's own that has its name.
+//! Tested with 1.18.34: a plugin may change the arguments of a call after another has judged it, and a tool of a plugin or of the
+//! folder `tool` replaces the built-in tool of the same name.
 
 use std::{
     fs,
@@ -19,9 +18,9 @@ use crate::{
     settings::{self, Syntax, code},
 };
 
-/// Folders with code, below one of settings.
+/// Subfolders of a settings folder that contain code.
 const CODE: [&str; 4] = ["plugin", "plugins", "tool", "tools"];
-/// Files that name plugins, in a folder of settings or of a project.
+/// Files that name plugins, in a settings folder or a project.
 const NAMING: [&str; 5] = [
     "opencode.json",
     "opencode.jsonc",
@@ -29,10 +28,10 @@ const NAMING: [&str; 5] = [
     "tui.json",
     "tui.jsonc",
 ];
-/// The largest plugin that may be Interlock's, in bytes.
+/// Maximum size of a file that may be Interlock's plugin, in bytes.
 const OWN_MAX: u64 = 1_048_576;
 
-/// Lists the plugins and tools that a session loads, or may load, but for Interlock's.
+/// Lists the plugins and tools that a session loads or may load, except Interlock's.
 pub(super) fn mods(look: &Look<'_>) -> Vec<ClientMod> {
     let mut found: Vec<PathBuf> = Vec::new();
     let folders = folders(look);
@@ -67,7 +66,7 @@ pub(super) fn mods(look: &Look<'_>) -> Vec<ClientMod> {
     mods
 }
 
-/// Lists the packages that settings name as plugins, with the folder that each lies in.
+/// Lists the packages that settings name as plugins, with the folder of each.
 pub(crate) fn packages(look: &Look<'_>) -> Vec<(String, PathBuf)> {
     let folders = folders(look);
     let mut named = Vec::new();
@@ -81,7 +80,7 @@ pub(crate) fn packages(look: &Look<'_>) -> Vec<(String, PathBuf)> {
     packages.filter(|(_, folder)| folder.is_dir()).collect()
 }
 
-/// Lists the folders of settings that opencode looks through.
+/// Lists the settings folders that opencode searches.
 fn folders(look: &Look<'_>) -> Vec<PathBuf> {
     let mut folders = vec![look.site.configuration.join("opencode")];
     folders.extend(
@@ -122,13 +121,13 @@ fn naming(look: &Look<'_>, folders: &[PathBuf]) -> Vec<(PathBuf, Value)> {
     read
 }
 
-/// Lists the plugins that settings name, those of a path from the file's folder on.
+/// Lists the plugins that settings name; paths are relative to the file's folder.
 fn plugins_of(settings: &Value, folder: Option<&Path>) -> Vec<String> {
     let named = ["plugin", "plugins"]
         .iter()
         .filter_map(|key| settings.get(*key)?.as_array())
         .flatten();
-    // With options it is a list or an object that begins with its name.
+    // With options, it is a list or an object that begins with the name.
     let name = |plugin: &Value| {
         let name = plugin
             .as_str()
@@ -143,7 +142,7 @@ fn plugins_of(settings: &Value, folder: Option<&Path>) -> Vec<String> {
     named.filter_map(name).collect()
 }
 
-/// Returns where a plugin lies: a path, or the folders of a package that opencode has fetched.
+/// Returns the locations of a plugin: a path, or the folders of a package that opencode has fetched.
 fn places(name: &str, look: &Look<'_>) -> Vec<PathBuf> {
     if let Some(path) = name.strip_prefix("file://") {
         return vec![PathBuf::from(path.replace("%20", " "))];
@@ -156,7 +155,7 @@ fn places(name: &str, look: &Look<'_>) -> Vec<PathBuf> {
     let own = own.map_or(name, |(own, _)| own);
     let latest = format!("{own}@latest");
     let fetched = [name, latest.as_str()].map(|name| cache.join("packages").join(name));
-    // Where it looked for a newer one in vain, it leaves an empty folder.
+    // opencode leaves an empty folder where it found no newer version.
     let mut known = Vec::from(fetched);
     known.retain(|folder| !children(folder).is_empty());
     known.dedup();
@@ -166,7 +165,7 @@ fn places(name: &str, look: &Look<'_>) -> Vec<PathBuf> {
     known
 }
 
-/// Tells whether a file is the plugin that `init` writes, calling this program.
+/// Returns whether a file is the plugin that `init` writes, calling this program.
 fn is_ours(path: &Path, look: &Look<'_>) -> bool {
     let small = fs::metadata(path).is_ok_and(|data| data.len() <= OWN_MAX);
     let Some(text) = small.then(|| fs::read_to_string(path).ok()).flatten() else {
@@ -175,6 +174,6 @@ fn is_ours(path: &Path, look: &Look<'_>) -> bool {
     let Some(program) = code::program_in(&text) else {
         return false;
     };
-    // The place is no proof: anybody may write there.
+    // The location proves nothing: anybody may write there.
     look.site.is_called(&program) && text == code::written(PLUGIN, &program)
 }

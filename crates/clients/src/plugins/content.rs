@@ -1,4 +1,4 @@
-//! What is in the plugin of each client, made from what `init` writes.
+//! The contents of each client's plugin, made from what `init` writes.
 
 use serde_json::{Map, Value, json};
 
@@ -22,10 +22,10 @@ pub(super) const CLIENTS: [ClientId; 5] = [
     ClientId::Opencode,
 ];
 
-/// Files that clients put into the folder of a plugin themselves.
+/// Files that clients themselves add to the folder of a plugin.
 pub(super) const ADDED: [&str; 3] = [".gemini-extension-install.json", ".orphaned_at", ".in_use"];
 
-/// How the code of a plugin begins, behind the sign of a comment.
+/// First comment in the code of a plugin.
 const CODE_MARK: &str =
     "Made from what `interlock init` writes, by `cargo xtask plugins`: change it there.";
 
@@ -36,11 +36,11 @@ const COMMANDS: &str = include_str!("../../plugins/text/commands.txt");
 const ABOUT: &str = "Holds the agent to a workflow: a state machine decides which tools and commands each phase allows";
 /// Where the project is published, and from where the clients install its plugins.
 const HOME: &str = "https://github.com/interlock-cli/interlock";
-/// The package of the plugin for opencode.
+/// Package of the plugin for opencode.
 pub(super) const OPENCODE_PACKAGE: &str = "@interlock-cli/opencode";
-/// The file of its code.
+/// File of its code.
 pub(super) const OPENCODE_CODE: &str = "interlock.ts";
-/// The file of the code for Claude Code, as `hooks.json` names it.
+/// File of the code for Claude Code, as named in `hooks.json`.
 const CLAUDE_CODE_CODE: &str = "register.js";
 
 /// Returns the folder of a client's plugin in the repository.
@@ -55,7 +55,7 @@ pub(super) const fn folder(client: ClientId) -> &'static str {
     }
 }
 
-/// Returns the file that says what a plugin is.
+/// Returns the name of a plugin's manifest.
 pub(super) const fn manifest_name(client: ClientId) -> Option<&'static str> {
     match client {
         ClientId::ClaudeCode => Some(".claude-plugin/plugin.json"),
@@ -67,7 +67,7 @@ pub(super) const fn manifest_name(client: ClientId) -> Option<&'static str> {
     }
 }
 
-/// Returns the code that a plugin brings, with the name of its file.
+/// Returns the code of a plugin, with the name of its file.
 pub(super) fn code(client: ClientId) -> Option<(&'static str, String)> {
     let server: Vec<&str> = [NAME]
         .into_iter()
@@ -84,11 +84,11 @@ pub(super) fn code(client: ClientId) -> Option<(&'static str, String)> {
 }
 
 const fn gateway() -> &'static [&'static str] {
-    // It is there in every project, so the client asks nobody about the servers of one.
+    // The plugin applies to every project, so the client asks nobody about a project's servers.
     gateway_words(Scope::User)
 }
 
-/// Returns the files of a client's plugin, by their names in its folder.
+/// Returns the files of a client's plugin, with their names in its folder.
 pub(super) fn files(client: ClientId, version: &str) -> Vec<(String, String)> {
     let mut files: Vec<(String, String)> = Vec::new();
     let mut add = |name: &str, text: String| files.push((name.to_owned(), text));
@@ -140,7 +140,7 @@ pub(super) fn files(client: ClientId, version: &str) -> Vec<(String, String)> {
     files
 }
 
-/// Returns the marketplaces of the repository, one for each client that has such a thing.
+/// Returns the marketplaces of the repository, one for each client that has marketplaces.
 pub(super) fn marketplaces(version: &str) -> Vec<(String, String)> {
     let claude_code = json!({
         "name": NAME,
@@ -179,7 +179,7 @@ pub(super) fn marketplaces(version: &str) -> Vec<(String, String)> {
     .into()
 }
 
-/// Says what the plugin is, as its client reads it.
+/// Returns the manifest of a client's plugin.
 fn manifest(client: ClientId, version: &str) -> Value {
     let mut fields = Map::new();
     let name = match client {
@@ -235,7 +235,7 @@ fn manifest(client: ClientId, version: &str) -> Value {
     Value::Object(fields)
 }
 
-/// Returns the hooks that `init` writes, as a plugin has them.
+/// Returns the hooks that `init` writes, in the form of a plugin.
 fn hooks(client: ClientId) -> Value {
     let site = Site::of_plugin();
     let text = definition(client)
@@ -260,7 +260,7 @@ fn hooks(client: ClientId) -> Value {
     hooks
 }
 
-/// Names the control server as `init` does for all projects of a person.
+/// Returns the control server, as `init` registers it for all projects of a person.
 fn servers(client: ClientId) -> Value {
     let mut server = (definition(client).server)(&Site::of_plugin(), Scope::User);
     if let (ClientId::Codex, Value::Object(fields)) = (client, &mut server) {
@@ -273,7 +273,7 @@ fn document(value: &Value) -> String {
     format!("{value:#}\n")
 }
 
-/// A command that a person types.
+/// A slash command for people.
 struct Command {
     name: &'static str,
     about: &'static str,
@@ -293,7 +293,7 @@ fn hint(command: &str) -> &'static str {
     }
 }
 
-/// Reads the commands: blocks with a blank line in between, each with its name and a line about it first.
+/// Parses the commands: blocks separated by an empty line, each beginning with its name and a description.
 fn commands() -> impl Iterator<Item = Command> {
     let blocks = COMMANDS
         .split("\n\n")
@@ -309,7 +309,7 @@ fn commands() -> impl Iterator<Item = Command> {
     })
 }
 
-/// Says what a plugin does, how it is installed and how it goes.
+/// Describes what a plugin does, how it is installed and how it is removed.
 fn readme(client: ClientId) -> String {
     let title = client.title();
     let install = match client {

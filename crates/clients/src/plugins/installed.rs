@@ -1,6 +1,6 @@
-//! Where a client keeps Interlock's plugin, as the client itself has written it down.
+//! Where a client keeps Interlock's plugin, according to the client's own records.
 //!
-//! Seen with Claude Code 2.1.332, Codex 0.171.0, Gemini CLI 0.61.0, Copilot CLI 1.0.102 and opencode 1.18.34.
+//! Tested with Claude Code 2.1.332, Codex 0.171.0, Gemini CLI 0.61.0, Copilot CLI 1.0.102 and opencode 1.18.34.
 
 use std::path::{Path, PathBuf};
 
@@ -15,18 +15,18 @@ use crate::{
     settings::{self, Scope, Site, Syntax},
 };
 
-/// A plugin of Interlock's in a client.
+/// An installed plugin of Interlock.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Installed {
-    /// The folder that the client loads it from.
+    /// Folder that the client loads it from.
     pub(crate) folder: PathBuf,
-    /// Whether that lies outside of the client's own directories: it was not copied.
+    /// Whether the folder is outside the client's own directories, because it was not copied.
     pub(crate) in_place: bool,
-    /// Whether the client is told to load it.
+    /// Whether the client loads it.
     pub(crate) enabled: bool,
 }
 
-/// Lists the plugins of Interlock's that are installed in a client, by their names alone.
+/// Lists the plugins of Interlock that are installed in a client, recognized by their names alone.
 pub(crate) fn installed(client: ClientId, site: &Site) -> Vec<Installed> {
     match client {
         ClientId::ClaudeCode => claude_code(site),
@@ -38,13 +38,13 @@ pub(crate) fn installed(client: ClientId, site: &Site) -> Vec<Installed> {
     }
 }
 
-/// Tells whether the id of a plugin is one of Interlock's, from whichever marketplace.
+/// Returns whether the id of a plugin is one of Interlock's, from whichever marketplace.
 fn is_ours(id: &str) -> bool {
     id.split_once('@').is_some_and(|(name, _)| name == NAME)
 }
 
 fn parsed(path: &Path) -> Option<Value> {
-    // Most people have no plugin: what does not name it need not be understood.
+    // Most people have no plugin: a file that does not name it need not be parsed.
     let text = settings::read(path).ok().flatten()?;
     if !text.contains(NAME) {
         return None;
@@ -72,7 +72,7 @@ fn claude_code(site: &Site) -> Vec<Installed> {
             in_place: false,
             enabled: said == Some(true),
         }));
-        // Newer versions load from a folder of this machine without a copy.
+        // Newer versions load from a folder on this machine without a copy.
         let marketplace = id.split_once('@').map_or("", |(_, name)| name);
         let in_place = loaded_in_place(&site.claude_home, NAME, marketplace);
         found.extend(in_place.map(|folder| Installed {

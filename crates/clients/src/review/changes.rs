@@ -1,7 +1,7 @@
 //! What has changed since a run began, for a person who is asked about it.
 //!
-//! The difference to the commit that the project was at, or, without version control, the
-//! files that the run's log names. Every line of it is shown by [`visible`].
+//! This is the diff against the commit at which the run began, or, without version control, the files that the run's log names.
+//! Every line of it is shown by [`visible`].
 
 mod git;
 
@@ -17,24 +17,24 @@ use interlock_core::{
 };
 use interlock_store::{EventLog as _, Home, Listed, RunLog, StoreError};
 
-/// Files that are named at most.
+/// Maximum number of files that are named.
 const FILES_MAX: usize = 40;
 
 /// What has changed since a run began.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Changes {
-    /// In one line.
+    /// Summary in one line.
     pub head: String,
-    /// The difference, line by line; empty: there is none, or it is not known.
+    /// Lines of the diff; empty if there is none, or if it is unknown.
     pub diff: Vec<String>,
-    /// What the difference does not show.
+    /// What the diff does not show.
     pub notes: Vec<String>,
 }
 
 /// Finds what has changed since the run of `log` began.
 ///
 /// # Errors
-/// The log cannot be read.
+/// Returns an error if the log cannot be read.
 pub fn since_start(home: &Home, log: &RunLog) -> Result<Changes, StoreError> {
     let written = written(log)?;
     let project = project_of(home, log)?;
@@ -74,7 +74,7 @@ pub fn since_start(home: &Home, log: &RunLog) -> Result<Changes, StoreError> {
     })
 }
 
-/// Tells only which files the run's log names.
+/// Names only the files in the run's log.
 fn of_files(written: &BTreeSet<PathBuf>, project: &Path, why: &str) -> Changes {
     let head = if written.is_empty() {
         format!("the run's log names no file that was written ({why})")
@@ -110,7 +110,7 @@ fn project_of(home: &Home, log: &RunLog) -> Result<PathBuf, StoreError> {
     })
 }
 
-/// Lists the files that calls of the run wrote, as far as the log says.
+/// Lists the files that calls of the run wrote, according to the log.
 fn written(log: &RunLog) -> Result<BTreeSet<PathBuf>, StoreError> {
     let mut open: BTreeMap<CallId, CallMarks> = BTreeMap::new();
     let mut files = BTreeSet::new();

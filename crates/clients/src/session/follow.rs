@@ -1,9 +1,8 @@
-//! A conversation that goes on under another id: the run goes with it.
+//! A conversation that continues under another id: the run follows it.
 //!
-//! `/clear`, a branch and their like give a client's conversation a new id in the
-//! same process, so a run follows the process. A copy of a conversation in a process
-//! of its own (a fork) names what it was copied from, or is held by the run that is
-//! open in the project: a copy is never free because its origin is not known.
+//! `/clear`, branches and the like give a client's conversation a new id in the same process, so a run follows the process. A
+//! copy of a conversation in a process of its own (a fork) names its original, or else the open run of the project guards it: a
+//! copy is never unguarded because its origin is unknown.
 
 use std::path::Path;
 
@@ -20,10 +19,10 @@ use crate::{
     registry,
 };
 
-/// Finds the open run that a session without a binding goes on with, and binds it.
+/// Finds the open run that a session without a binding continues with, and binds it.
 ///
 /// # Errors
-/// What is known of the process or of the runs cannot be read; the answer is not known.
+/// Returns an error if the process or the runs cannot be read, so the answer is unknown.
 pub(super) fn followed(
     environment: &Environment,
     input: &Input,
@@ -41,7 +40,7 @@ pub(super) fn followed(
     }
 }
 
-/// Binds a session to the open run of the session that its process had before.
+/// Binds a session to the open run of the previous session of its process.
 fn by_process(
     environment: &Environment,
     input: &Input,
@@ -71,13 +70,13 @@ fn by_process(
         ..bound
     };
     let bindings = environment.home.lock_bindings()?;
-    // The session before stays guarded by the run, too, should it be taken up again.
+    // The previous session stays guarded by the run, too, in case it is resumed.
     bindings.let_go(&binding.run)?;
     bindings.share(&binding)?;
     Ok(Some(binding))
 }
 
-/// Binds a copy of a conversation to the run that holds its original.
+/// Binds a copy of a conversation to the run that guards its original.
 fn by_origin(
     environment: &Environment,
     input: &Input,
@@ -112,7 +111,7 @@ fn by_origin(
     Ok(Some(binding))
 }
 
-/// Finds the newest open run of the project that a session of the same client has.
+/// Finds the newest open run of the project that guards a session of the same client.
 fn newest_held(
     environment: &Environment,
     input: &Input,

@@ -1,4 +1,4 @@
-//! Which sessions of a project are at work, held or not, and what those that are not held are told.
+//! The active sessions of a project, guarded or not, and the notices for those that are not.
 
 use std::path::{Path, PathBuf};
 
@@ -24,14 +24,14 @@ pub struct LivingSession {
     pub process: ClientProcess,
     /// When it was first seen in the project, in milliseconds since 1970.
     pub since_ms: u64,
-    /// The open run that holds it; `None`: nothing it does is judged.
+    /// The open run that guards it; `None` if nothing it does is judged.
     pub run: Option<RunId>,
 }
 
 /// Lists the sessions of a project whose client is running, oldest first.
 ///
 /// # Errors
-/// The state directory cannot be read.
+/// Returns an error if the state directory cannot be read.
 pub fn living_sessions(home: &Home, project_root: &Path) -> Result<Vec<LivingSession>, StoreError> {
     let mut living = Vec::new();
     for presence in home.presences(project_root)? {
@@ -39,7 +39,7 @@ pub fn living_sessions(home: &Home, project_root: &Path) -> Result<Vec<LivingSes
             continue;
         };
         if one_conversation(&presence.session) {
-            // The one before it in the same process is over, whether its end was told or not.
+            // The previous session of the same process is over, whether its end was reported or not.
             living.retain(|known: &LivingSession| known.process != process);
         }
         let run = open_run_of(home, &presence.session, project_root).map(|held| held.run);
@@ -53,13 +53,13 @@ pub fn living_sessions(home: &Home, project_root: &Path) -> Result<Vec<LivingSes
     Ok(living)
 }
 
-/// Tells whether a process of the session's client has one conversation at a time.
+/// Returns whether a process of the session's client has one conversation at a time.
 fn one_conversation(session: &SessionKey) -> bool {
     let client = session.client.as_deref().and_then(ClientId::named);
     client.is_some_and(|client| !registry::protocol(client).has_several_conversations())
 }
 
-/// Returns the binding of a session whose run is open; one that cannot be read may be.
+/// Returns the binding of a session whose run is open; a run that cannot be read counts as open.
 fn open_run_of(home: &Home, session: &SessionKey, project_root: &Path) -> Option<Binding> {
     let Ok(Lookup::Bound(bound)) = home.look_up(session, project_root) else {
         return None;
@@ -77,7 +77,7 @@ fn is_gone(process: &ClientProcess) -> bool {
     !is_running(process)
 }
 
-/// Remembers that a held session begins.
+/// Records that a guarded session begins.
 pub(crate) fn begin(environment: &Environment, binding: &Binding) -> Result<(), StoreError> {
     let root = &binding.project_root;
     let known = environment.home.presence(&binding.session, root)?;
@@ -91,7 +91,7 @@ pub(crate) fn begin(environment: &Environment, binding: &Binding) -> Result<(), 
     environment.home.remember_presence(&presence, is_gone)
 }
 
-/// Remembers that a session has ended; one with an open run may be taken up again.
+/// Records that a session has ended; one with an open run may be resumed.
 pub(crate) fn end(
     environment: &Environment,
     key: &SessionKey,
@@ -111,14 +111,14 @@ pub(crate) fn end(
     }
 }
 
-/// Remembers a session that no run holds, and tells it once which runs are open beside it.
+/// Records a session that no run guards, and notifies it once of the project's open runs.
 pub(crate) fn unheld(
     environment: &Environment,
     input: &Input,
     key: &SessionKey,
     root: &Path,
 ) -> Result<Answer, StoreError> {
-    // Where Interlock has nothing to do with a project, it keeps nothing about it.
+    // If Interlock is not used in a project, it stores nothing about it.
     let open = open_runs(&environment.home, key, root)?;
     let known = environment.home.presence(key, root)?;
     let apart = runs_of_main(&environment.home, root)?;
@@ -149,7 +149,7 @@ pub(crate) fn unheld(
     Ok(Answer::add(text.clone()).telling(text))
 }
 
-/// Lists the open runs of the project that this one was made from as a worktree, oldest first.
+/// Lists the open runs of the project of which this one is a worktree, oldest first.
 fn runs_of_main(home: &Home, root: &Path) -> Result<Vec<(RunId, PathBuf)>, StoreError> {
     let Some(main) = main_worktree(root) else {
         return Ok(Vec::new());
@@ -167,8 +167,7 @@ fn runs_of_main(home: &Home, root: &Path) -> Result<Vec<(RunId, PathBuf)>, Store
 
 fn not_held_apart(run: &RunId, main: &Path) -> String {
     format!(
-        "Interlock: run {run} is open in {}, which this is a worktree of. A worktree is a project of its own: this \
-         session is not held, and nothing it does is judged. To hold it: `interlock start` in this folder.",
+        "Interlock: run {run} is open in {}, of which this is a worktree. A worktree is a separate project: this session is not guarded, and nothing it does is judged. To guard it: `interlock start` in this folder.",
         main.display()
     )
 }
@@ -198,9 +197,9 @@ fn not_held(held: &Binding, open: usize, key: &SessionKey) -> String {
         more => format!(" ({more} more are open)"),
     };
     format!(
-        "Interlock: run {run} is open in this project{more} and holds a session of {client}. \
-         This session is not held: nothing it does is judged. To hold it to the same run: \
-         `interlock resume {run} --session {}`. To hold every session of the project: \
+        "Interlock: run {run} is open in this project{more} and guards a session of {client}. \
+         This session is not guarded: nothing it does is judged. To guard it by the same run: \
+         `interlock resume {run} --session {}`. To guard every session of the project: \
          `hold = \"project\"` in .interlock/config.toml, or `interlock start --project`.",
         key.session
     )
@@ -212,7 +211,7 @@ mod tests {
 
     use super::*;
 
-    /// What happens to a session.
+    /// A change in the life of a session.
     #[derive(Debug, Clone, Copy)]
     enum Happens {
         Begins,

@@ -1,4 +1,4 @@
-//! Where each client keeps its hooks and its MCP servers, and how it writes them: one row a client.
+//! Where each client keeps its hooks and its MCP servers, and in which format: one row per client.
 
 use std::path::PathBuf;
 
@@ -7,30 +7,30 @@ use serde_json::Value;
 use super::{Scope, Site, hooks::HookForm, servers::ServerForm};
 use crate::client::ClientId;
 
-/// What `init` and `doctor` know of a client.
+/// A client as `init` and `doctor` need it.
 #[derive(Debug)]
 pub(crate) struct ClientDef {
     /// The client.
     pub(crate) client: ClientId,
-    /// What it is called.
+    /// Name of the client.
     pub(crate) title: &'static str,
-    /// Its programs, the one to be asked for its version first.
+    /// Its programs; the first is asked for its version.
     pub(crate) programs: &'static [&'static str],
-    /// Directories that show that it is used.
+    /// Directories that show that the client is used.
     pub(crate) signs: fn(&Site) -> Vec<PathBuf>,
-    /// How it calls hooks.
+    /// How the client calls hooks.
     pub(crate) hooks: HooksAs,
-    /// The file that holds them.
+    /// File that contains the hooks.
     pub(crate) hook_file: fn(&Site, Scope) -> PathBuf,
-    /// How it names MCP servers.
+    /// How the client lists MCP servers.
     pub(crate) servers: ServersAs,
-    /// The file that names them.
+    /// File that lists the MCP servers.
     pub(crate) server_file: fn(&Site, Scope) -> PathBuf,
-    /// What is written there for the control server.
+    /// Entry of the control server.
     pub(crate) server: fn(&Site, Scope) -> Value,
-    /// Files of ours beside them, with their texts.
+    /// Additional files of Interlock, with their texts.
     pub(crate) files: fn(&Site, Scope) -> Vec<(PathBuf, String)>,
-    /// What it does without a hook, in sentences.
+    /// What the client does without calling a hook, in sentences.
     pub(crate) not_mediated: &'static [(&'static str, &'static str)],
 }
 
@@ -39,11 +39,11 @@ pub(crate) struct ClientDef {
 pub(crate) enum HooksAs {
     /// Programs named in a JSON file.
     Json(HookForm),
-    /// A module of its own, loaded into the client.
+    /// A module that is loaded into the client.
     Plugin(fn(&Site) -> String),
 }
 
-/// How a client names MCP servers.
+/// How a client lists MCP servers.
 #[derive(Debug)]
 pub(crate) enum ServersAs {
     /// In a JSON file.
@@ -53,7 +53,7 @@ pub(crate) enum ServersAs {
 }
 
 impl ClientDef {
-    /// Returns how it writes hooks, where they are programs named in a file.
+    /// Returns the format of hooks, if they are programs named in a file.
     pub(crate) fn form(&self) -> Option<&HookForm> {
         match &self.hooks {
             HooksAs::Json(form) => Some(form),
@@ -61,14 +61,14 @@ impl ClientDef {
         }
     }
 
-    /// Finds its program on the `PATH`.
+    /// Finds the client's program on the `PATH`.
     pub(crate) fn program(&self, site: &Site) -> Option<PathBuf> {
         self.programs
             .iter()
             .find_map(|name| site.program_named(name))
     }
 
-    /// Tells whether it is here: its program on the `PATH`, or a directory of its settings.
+    /// Returns whether the client is installed: its program is on the `PATH`, or it has a settings directory.
     pub(crate) fn is_here(&self, site: &Site) -> bool {
         self.program(site).is_some() || (self.signs)(site).iter().any(|path| path.exists())
     }

@@ -1,4 +1,4 @@
-//! Code of ours that a client loads: with the mark of `init`, and the program that it calls.
+//! Code of Interlock that a client loads, with the mark of `init` and the program that it calls.
 
 use serde_json::{Value, json};
 
@@ -8,10 +8,10 @@ use super::{
     words::{Ending, NAME, SHELL},
 };
 
-/// Begins the line that names the program to call.
+/// Start of the line that names the program to call.
 const NAMES: &str = "const PROGRAM = ";
 
-/// Returns `code` with the program to call, in a file that `init` knows as its own.
+/// Returns `code` with the program to call, as a file that `init` recognizes as its own.
 pub(crate) fn written(code: &str, program: &str) -> String {
     let program = Value::from(program);
     let mark = format!("//{MARK}");
@@ -27,12 +27,12 @@ pub(crate) fn written(code: &str, program: &str) -> String {
     format!("{}\n", lines.join("\n"))
 }
 
-/// Begins the lines that a plugin has otherwise: what stands around the words of a call, and the control server.
+/// Start of the lines that differ in a plugin: the words around a call, and the control server.
 const BEFORE: &str = "const BEFORE = ";
 const BEHIND: &str = "const BEHIND = ";
 const SERVER: &str = "const SERVER = ";
 
-/// Returns `code` as it stands in a plugin: it finds the program on the `PATH`, and says whose call it is.
+/// Returns `code` in the form of a plugin: it finds the program on the `PATH`, and marks its calls.
 pub(crate) fn packaged(code: &str, mark: &str, server: &[&str]) -> String {
     let [shell, option] = SHELL;
     let script = Ending::FoundOrUnguarded.script();
@@ -75,9 +75,9 @@ mod tests {
             let text = written(code, program);
             assert_eq!(program_in(&text).unwrap(), program);
             assert!(!text.contains("const PROGRAM = \"interlock\""));
-            // Written again it is as it was.
+            // Writing it again gives the same text.
             assert_eq!(written(&text, program), text);
-            // As it comes with the program, it would call whatever is on the PATH.
+            // In its original form, it would call whatever is on the PATH.
             assert_eq!(program_in(code).as_deref(), Some("interlock"));
             assert_eq!(text.matches(MARK).count(), 1);
         }

@@ -1,4 +1,4 @@
-//! Why settings cannot be read or changed.
+//! Errors of reading and editing settings.
 
 use std::{
     io,
@@ -13,12 +13,12 @@ pub enum InstallError {
     Io {
         /// The file.
         path: PathBuf,
-        /// Read or written.
+        /// `read` or `written`.
         what: &'static str,
         /// The underlying error.
         source: io::Error,
     },
-    /// The file is not what the client would accept either, or cannot be added to.
+    /// The client would not accept the file either, or it cannot be extended.
     #[error("`{}:{line}:{column}`: {reason}; mend it first, nothing was changed", path.display())]
     Malformed {
         /// The file.
@@ -27,15 +27,15 @@ pub enum InstallError {
         line: usize,
         /// The column in characters, from 1.
         column: usize,
-        /// The reason given.
+        /// Reason for the error.
         reason: String,
     },
-    /// The file is a link to where nothing should be written.
+    /// The file is a link to a place where nothing should be written.
     #[error("`{path}` is a link that leads {where_to}; replace it by a file, nothing was changed")]
     Link {
-        /// The link.
+        /// Path of the link.
         path: PathBuf,
-        /// Where it leads.
+        /// Target of the link.
         where_to: &'static str,
     },
     /// Somebody else wrote the file meanwhile.
@@ -49,14 +49,14 @@ pub enum InstallError {
 /// Why a text cannot be edited.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct EditError {
-    /// Counted from 1; the column in characters.
+    /// Line, from 1.
     pub(crate) line: usize,
     pub(crate) column: usize,
     pub(crate) reason: String,
 }
 
 impl EditError {
-    /// Makes one of a place in bytes.
+    /// Creates an error at a byte offset.
     pub(crate) fn at(text: &str, start: usize, reason: String) -> Self {
         let before = text.get(..start).unwrap_or_default();
         let last = before.rsplit('\n').next().unwrap_or_default();
@@ -67,7 +67,7 @@ impl EditError {
         }
     }
 
-    /// Says what is wrong with a file that is only read.
+    /// Describes what is wrong with a file that is only read.
     pub(crate) fn said(&self, path: &Path) -> String {
         let (line, column) = (self.line, self.column);
         format!("`{}:{line}:{column}`: {}", path.display(), self.reason)

@@ -1,4 +1,4 @@
-//! Hooks in a client's JSON: put in, found again, taken out.
+//! Hooks in a client's JSON: added, found again, removed.
 
 use serde_json::{Value, json};
 
@@ -12,63 +12,63 @@ use crate::client::ClientId;
 /// How long a client waits for a hook; Interlock's own deadline is two seconds.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Timeout {
-    /// The member that says so.
+    /// Member with the timeout.
     pub(crate) name: &'static str,
-    /// How many of the client's units a second has.
+    /// Number of the client's time units per second.
     pub(crate) per_s: u32,
-    /// Seconds where nothing is about to happen.
+    /// Seconds for hooks that block nothing.
     pub(crate) usual_s: u32,
-    /// Seconds before a tool call: some clients run it when they are over.
+    /// Seconds before a tool call, which some clients run after the timeout.
     pub(crate) stopping_s: u32,
 }
 
-/// Seconds for a client that runs the call when they are over: a hook that hangs holds it.
+/// Seconds for a client that runs the call after the timeout: a hook that hangs blocks the call.
 pub(crate) const DAY_S: u32 = 86_400;
 
-/// The word of a line that stands in a plugin: the settings may have one beside it.
+/// Argument of a hook in a plugin: the settings may have the same hook.
 pub(crate) const BY_PLUGIN: &str = "--plugin";
 
 /// How a client writes hooks.
 #[derive(Debug)]
 pub(crate) struct HookForm {
-    /// Whose hooks they are.
+    /// Client that the hooks belong to.
     pub(crate) client: ClientId,
     /// The hooks that Interlock answers.
     pub(crate) events: &'static [&'static str],
-    /// Those of them that a plugin does not name: older clients skip a plugin's file with an event that they do not know.
+    /// Events that a plugin leaves out: older clients skip a plugin's file that has an event unknown to them.
     pub(crate) settings_only: &'static [&'static str],
-    /// Those of them that must stop the client when the program itself fails.
+    /// Events whose hooks must stop the client if the program itself fails.
     pub(crate) stopping: &'static [&'static str],
-    /// Whether a line that fails does so without `|| exit 2`.
+    /// Whether a hook that fails blocks the call even without `|| exit 2`.
     pub(crate) fails_closed: bool,
-    /// Whether hooks stand in groups, each with a matcher.
+    /// Whether hooks are in groups, each with a matcher.
     pub(crate) grouped: bool,
     /// How long the client waits.
     pub(crate) timeout: Timeout,
-    /// A call that does no harm, as the client would ask about it: session and directory are put in.
+    /// A harmless call, as the client would ask about it, for a given session and directory.
     pub(crate) probe: fn(&str, &str) -> Value,
-    /// The member that holds the command line.
+    /// Member with the command line.
     pub(crate) line: &'static str,
-    /// Whether the line names the event, because the input does not.
+    /// Whether the command line names the event, because the input does not.
     pub(crate) names_event: bool,
-    /// The number that the file begins with.
+    /// Version number at the beginning of the file.
     pub(crate) version: Option<u8>,
-    /// What the client reads.
+    /// Syntax that the client accepts.
     pub(crate) syntax: Syntax,
-    /// The members beside the command line.
+    /// Members besides the command line.
     pub(crate) members: &'static [(&'static str, Member)],
-    /// Members that keep a hook from always running, unless they are `false`.
+    /// Members that prevent a hook from always running, unless they are `false`.
     pub(crate) narrowing: &'static [&'static str],
 }
 
-/// A member of a hook beside its command line.
+/// A member of a hook besides its command line.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Member {
     /// A text.
     Text(&'static str),
-    /// Something the hook does not hold without.
+    /// A text that the hook does not work without.
     Must(&'static str),
-    /// A `true` that the hook does not hold without.
+    /// A `true` that the hook does not work without.
     MustBeTrue,
 }
 
@@ -85,31 +85,31 @@ impl Member {
     }
 }
 
-/// What stands in a file for one event.
+/// The state of the hook of one event in a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum HookState {
-    /// Nothing of ours.
+    /// No hook of Interlock.
     Missing,
-    /// Ours, but not as it should be.
+    /// A hook of Interlock, but not in the right form.
     Incomplete,
-    /// As it should be: the command line that is configured.
+    /// In the right form, with this command line.
     Complete(String),
 }
 
-/// One hook of ours that was found.
+/// A hook of Interlock that was found.
 struct Found {
     state: HookState,
     group: usize,
-    /// Its place within the group; `None`: the group is the hook.
+    /// Index within the group; `None` if the group is the hook.
     nth: Option<usize>,
-    /// Whether the group holds nothing else.
+    /// Whether the group contains nothing else.
     alone: bool,
-    /// Whether the client waits for it as long as it would be told to now.
+    /// Whether the client's timeout is at least what would be written now.
     is_patient: bool,
 }
 
 impl HookForm {
-    /// Returns the command line of the hook of an event, as a shell reads it.
+    /// Returns the command line of the hook of an event, for a shell.
     pub(crate) fn command(&self, event: &str, site: &Site) -> String {
         let mut words = vec![
             site.called(),
@@ -125,7 +125,7 @@ impl HookForm {
         line(&words, self.ending(event, site))
     }
 
-    /// Returns how the line of an event ends where the program does not answer.
+    /// Returns what happens if the program of an event's hook does not answer.
     fn ending(&self, event: &str, site: &Site) -> Ending {
         let closes = self.stopping.contains(&event);
         if site.in_plugin {
@@ -144,7 +144,7 @@ impl HookForm {
         }
     }
 
-    /// Tells whether the client waits for the answer before it acts; where none is named, all are.
+    /// Returns whether the client waits for the answer before it acts; if no event is named, it does for all.
     fn stops(&self, event: &str) -> bool {
         self.stopping.is_empty() || self.stopping.contains(&event)
     }
@@ -165,7 +165,7 @@ impl HookForm {
         Value::Object(hook)
     }
 
-    /// Returns how long the client waits for the hook of an event, in its own unit.
+    /// Returns the timeout of the hook of an event, in the client's unit.
     fn time(&self, event: &str) -> u32 {
         let seconds = if self.stopping.contains(&event) {
             self.timeout.stopping_s
@@ -175,7 +175,7 @@ impl HookForm {
         seconds * self.timeout.per_s
     }
 
-    /// Tells whether a hook has that time, or more.
+    /// Returns whether a hook has at least that timeout.
     fn is_patient(&self, event: &str, hook: &Value) -> bool {
         let time = hook.get(self.timeout.name).and_then(Value::as_f64);
         time.is_some_and(|time| time >= f64::from(self.time(event)))
@@ -202,7 +202,7 @@ impl HookForm {
         state
     }
 
-    /// Returns where the hooks of ours stand: event, group and place in the group.
+    /// Returns the positions of Interlock's hooks: event, group and index in the group.
     pub(crate) fn places<'e>(
         &'e self,
         settings: &Value,
@@ -256,10 +256,9 @@ impl HookForm {
         all
     }
 
-    /// Says how a hook stands when it is one of Interlock's.
+    /// Returns the state of a hook if it is one of Interlock.
     ///
-    /// That is: nothing but a program named `interlock`, or the one to be
-    /// installed, called as the hook of this client.
+    /// That is: it only calls a program named `interlock`, or the one to be installed, as the hook of this client.
     fn state_of(&self, event: &str, group: &Value, hook: &Value, site: &Site) -> Option<HookState> {
         let (line, words, ending) = self.line_of(hook)?;
         let [program, hook_word, client, events @ ..] = words.as_slice() else {
@@ -289,7 +288,7 @@ impl HookForm {
         }
     }
 
-    /// Returns the line of a hook, its words and how it ends.
+    /// Returns the command line of a hook, its words and its ending.
     fn line_of(&self, hook: &Value) -> Option<(String, Vec<String>, Ending)> {
         let command = hook.get(self.line)?.as_str()?;
         let Some(arguments) = hook.get("args").and_then(Value::as_array) else {
@@ -304,10 +303,10 @@ impl HookForm {
         Some((joined(&words), words, Ending::Plain))
     }
 
-    /// Tells whether one hook of an event calls this program and nothing else, however it stands.
+    /// Returns whether a hook of an event calls this program and nothing else, whatever its form.
     ///
-    /// Another program of its name could answer in this one's place, and so could
-    /// one that is found by a variable or a folder that the hook sets.
+    /// Another program of the same name could answer instead, and so could one that is found by a variable or a folder that the
+    /// hook sets.
     pub(crate) fn calls_this(&self, event: &str, hook: &Value, site: &Site) -> bool {
         let known = |name: &str| {
             let written = self.members.iter().any(|(member, _)| *member == name);
@@ -322,7 +321,7 @@ impl HookForm {
             && program.is_some_and(|program| site.is_called(&program))
     }
 
-    /// Tells whether a hook runs for every call, is waited for, and blocks when it fails.
+    /// Returns whether a hook runs for every call, is waited for, and blocks when it fails.
     fn always_holds(&self, group: &Value, hook: &Value) -> bool {
         let every_tool = match group.get("matcher") {
             None | Some(Value::Null) => true,
@@ -337,7 +336,7 @@ impl HookForm {
         every_tool && !narrowed && all
     }
 
-    /// Puts the hooks in.
+    /// Adds the hooks.
     pub(crate) fn put(&self, text: Option<&str>, site: &Site) -> Result<String, EditError> {
         let (mut text, settings) = Text::of_file(text, self.syntax)?;
         if let Some(version) = self.version {
@@ -373,7 +372,7 @@ impl HookForm {
         Ok(text.into_string())
     }
 
-    /// Takes the hooks out; `None`: nothing is left.
+    /// Removes the hooks; returns `None` if nothing is left.
     pub(crate) fn take(&self, before: &str, site: &Site) -> Result<Option<String>, EditError> {
         let (mut text, settings) = Text::of_file(Some(before), self.syntax)?;
         let mut took = false;
@@ -392,7 +391,7 @@ impl HookForm {
             return Ok(Some(before.to_owned()));
         }
         text.remove_if_empty(&[At::Key("hooks")]);
-        // A number alone says nothing; in a file of somebody else's it was not put in alone.
+        // A number alone has no meaning; in a file of somebody else, it was not added alone.
         let left = text.value(&[]);
         let only_version =
             left.and_then(|left| left.as_object().map(serde_json::Map::len)) == Some(1);
@@ -402,7 +401,7 @@ impl HookForm {
         Ok((!text.is_bare()).then(|| text.into_string()))
     }
 
-    /// Takes every hook of ours out of the groups of one event.
+    /// Removes every hook of Interlock from the groups of one event.
     fn take_event(&self, text: &mut Text, event: &str, site: &Site) -> bool {
         let Some(settings) = text.value(&[]) else {
             return false;
@@ -410,7 +409,7 @@ impl HookForm {
         let found = self.found(&settings, event, site);
         let [hooks, event] = [At::Key("hooks"), At::Key(event)];
         let mut gone = None;
-        // From the end, so that what is still to come keeps its place.
+        // From the end, so that the remaining positions stay valid.
         for found in found.iter().rev() {
             let group = At::Index(found.group);
             match found.nth {
@@ -428,7 +427,7 @@ impl HookForm {
     }
 }
 
-/// Tells whether a word is a program of this name, or the one to be installed.
+/// Returns whether a word is a program named `interlock`, or the one to be installed.
 pub(crate) fn is_our_program(program: &str, site: &Site) -> bool {
     let path = std::path::Path::new(program);
     let named = path.file_stem().is_some_and(|stem| stem == "interlock");

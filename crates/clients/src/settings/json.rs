@@ -1,9 +1,8 @@
-//! Edits of a JSON text that leave every byte of others where it is.
+//! Edits of a JSON text that leave every other byte unchanged.
 //!
-//! A member or item is put in behind the last one, in the style of its
-//! surroundings, and taken out with just the comma and blanks it came with: what
-//! is put in and taken out again leaves the text as it was. What else than JSON
-//! is allowed is a matter of the client that reads the file.
+//! A member or item is added after the last one, in the style of its surroundings, and removed with just the comma and blanks
+//! that were added: adding and removing again restores the text. The client that reads the file determines which extensions of
+//! JSON are allowed.
 
 mod scan;
 mod style;
@@ -36,7 +35,7 @@ impl Text {
     pub(crate) fn parse(text: &str, syntax: Syntax) -> Result<Self, EditError> {
         let clean = Clean::of(text, syntax);
         serde_json::from_str::<Value>(&clean.strict).map_err(|error| {
-            // The place is told apart from the reason.
+            // The position is separated from the reason.
             let reason = error.to_string();
             let place = format!(" at line {} column {}", error.line(), error.column());
             let reason = reason.strip_suffix(&place).unwrap_or(&reason);
@@ -59,7 +58,7 @@ impl Text {
         })
     }
 
-    /// Reads a file that must hold one object; one that is not there is an empty one.
+    /// Parses a file that must contain one object; a missing file counts as an empty object.
     pub(crate) fn of_file(text: Option<&str>, syntax: Syntax) -> Result<(Self, Value), EditError> {
         let text = text.filter(|text| !text.trim_start_matches('\u{feff}').trim().is_empty());
         let text = Self::parse(text.unwrap_or("{}\n"), syntax)?;
@@ -72,7 +71,7 @@ impl Text {
         }
     }
 
-    /// Returns the text as it is now.
+    /// Returns the text in its present form.
     pub(crate) fn into_string(self) -> String {
         self.text
     }
@@ -83,13 +82,13 @@ impl Text {
         serde_json::from_str(self.clean.strict.get(node.start..node.end)?).ok()
     }
 
-    /// Returns where the value at `path` begins, to be named in a message.
+    /// Returns an error at the position of the value at `path`.
     pub(crate) fn fault(&self, path: &[At<'_>], reason: String) -> EditError {
         let start = self.node(path).map_or(0, |node| node.start);
         EditError::at(&self.text, start, reason)
     }
 
-    /// Finds a key that stands twice in the object at `path`: readers differ about which counts.
+    /// Finds a duplicate key in the object at `path`: parsers differ about which one counts.
     pub(crate) fn twice(&self, path: &[At<'_>]) -> Option<EditError> {
         let What::Object(members) = &self.node(path)?.what else {
             return None;
@@ -100,12 +99,12 @@ impl Text {
         Some(EditError::at(&self.text, again.start, reason))
     }
 
-    /// Makes sure that there is an object under the keys of `path`.
+    /// Ensures that there is an object under the keys of `path`.
     pub(crate) fn object_at(&mut self, path: &[&str]) -> Result<(), EditError> {
         self.container_at(path, &Value::Object(serde_json::Map::new()), "an object")
     }
 
-    /// Makes sure that there is a list under the last key of `path`, and objects above it.
+    /// Ensures that there is a list under the last key of `path`, and objects above it.
     pub(crate) fn list_at(&mut self, path: &[&str]) -> Result<(), EditError> {
         if let Some((_, above)) = path.split_last() {
             self.object_at(above)?;
@@ -133,7 +132,7 @@ impl Text {
         Ok(())
     }
 
-    /// Takes the value at `path` out if nothing is in it.
+    /// Removes the value at `path` if it is empty.
     pub(crate) fn remove_if_empty(&mut self, path: &[At<'_>]) {
         let empty = match self.value(path) {
             Some(Value::Object(members)) => members.is_empty(),
@@ -145,7 +144,7 @@ impl Text {
         }
     }
 
-    /// Tells whether nothing at all is left, not even a comment.
+    /// Returns whether nothing at all is left, not even a comment.
     pub(crate) fn is_bare(&self) -> bool {
         let empty = matches!(&self.root.what, What::Object(members) if members.is_empty());
         let rest = self.text.trim_start_matches('\u{feff}').trim();
@@ -171,12 +170,12 @@ impl Text {
             })
     }
 
-    /// Puts a member behind the last one of the object at `path`.
+    /// Adds a member after the last one of the object at `path`.
     pub(crate) fn add_member(&mut self, path: &[At<'_>], key: &str, value: &Value) {
         self.add(path, Some(key), value);
     }
 
-    /// Puts an item behind the last one of the list at `path`.
+    /// Adds an item after the last one of the list at `path`.
     pub(crate) fn add_item(&mut self, path: &[At<'_>], value: &Value) {
         self.add(path, None, value);
     }
@@ -201,13 +200,13 @@ impl Text {
         if comma.is_some() {
             self.replace(at..at, &format!("{put},"));
         } else {
-            // From the end, so that the first place stays where it is.
+            // From the end, so that the first position stays valid.
             self.replace(at..at, &put);
             self.replace(end..end, ",");
         }
     }
 
-    /// Puts in the first member or item; blanks between the brackets make room for it.
+    /// Adds the first member or item; it replaces blanks between the brackets.
     fn add_first(&mut self, node: &Node, style: &Style, put: &str) {
         let (first, last) = (node.start + 1, node.end - 1);
         let inside = self.text.get(first..last).unwrap_or_default();
@@ -216,7 +215,7 @@ impl Text {
             self.replace(first..last, &format!("{put}{}", style.behind));
             return;
         }
-        // A comment stays where it is.
+        // A comment stays in place.
         let behind = if inside.get(kept..).is_some_and(|rest| rest.contains('\n')) {
             ""
         } else {
@@ -225,14 +224,14 @@ impl Text {
         self.replace(first + kept..first + kept, &format!("{put}{behind}"));
     }
 
-    /// Returns where the comma stands that follows `end` with nothing but blanks between.
+    /// Returns the position of the comma that follows `end` with only blanks in between.
     fn comma_behind(&self, end: usize) -> Option<usize> {
         let rest = self.clean.values.get(end..)?;
         let blanks = rest.len() - rest.trim_start().len();
         rest.trim_start().starts_with(',').then_some(end + blanks)
     }
 
-    /// Returns the place behind the comments that stand on the same line as `from`.
+    /// Returns the position after the comments that are on the same line as `from`.
     fn behind_comments(&self, from: usize, limit: usize) -> usize {
         let rest = self.text.get(from..limit).unwrap_or_default();
         let mut seen = 0;
@@ -253,7 +252,7 @@ impl Text {
         }
     }
 
-    /// Puts another value in the place of the one at `path`.
+    /// Replaces the value at `path`.
     pub(crate) fn set(&mut self, path: &[At<'_>], value: &Value) {
         let Some((_, parents)) = path.split_last() else {
             return;
@@ -266,7 +265,7 @@ impl Text {
         self.replace(range, &written);
     }
 
-    /// Takes the value at `path` out, with its key and its comma.
+    /// Removes the value at `path`, with its key and its comma.
     pub(crate) fn remove(&mut self, path: &[At<'_>]) {
         let Some((last, parents)) = path.split_last() else {
             return;
@@ -308,7 +307,7 @@ impl Text {
         }
     }
 
-    /// Takes out the blanks between brackets that hold nothing any more.
+    /// Removes the blanks between brackets that have become empty.
     fn close_up(&mut self, path: &[At<'_>]) {
         if let Some(node) = self.node(path)
             && !self.has_comment_in(path)
@@ -321,13 +320,13 @@ impl Text {
     fn replace(&mut self, range: std::ops::Range<usize>, put: &str) {
         self.text.replace_range(range, put);
         self.clean = Clean::of(&self.text, self.syntax);
-        // INVARIANT: what is put in is JSON, so the text can be read again.
+        // INVARIANT: what is added is JSON, so the text can be parsed again.
         if let Some(root) = scan(&self.clean.values) {
             self.root = root;
         }
     }
 
-    /// Finds out how what lies in `container` is written.
+    /// Determines the formatting of what is in `container`.
     fn style(&self, container: &Node) -> Style {
         let newline = if self.text.contains("\r\n") {
             "\r\n"
@@ -383,7 +382,7 @@ impl Text {
         }
     }
 
-    /// Tells whether the text has its members on lines of their own; an empty one will have.
+    /// Returns whether the text has its members on separate lines; an empty text will have.
     fn spread(&self) -> bool {
         match self.root.extents().first() {
             Some(&(first, _)) => self
@@ -399,7 +398,7 @@ impl Text {
         inside.is_some_and(|inside| inside.contains('\n'))
     }
 
-    /// Returns the blanks by which one level is set in.
+    /// Returns the indentation of one level.
     fn unit(&self) -> String {
         let first = self.root.extents().first().map(|&(start, _)| start);
         let indent = first
@@ -412,7 +411,7 @@ impl Text {
         }
     }
 
-    /// Returns the blanks that begin the line in which `at` lies.
+    /// Returns the indentation of the line that contains `at`.
     fn line_indent(&self, at: usize) -> String {
         let before = self.text.get(..at).unwrap_or_default();
         let line = before.rsplit('\n').next().unwrap_or_default();
@@ -422,7 +421,7 @@ impl Text {
     }
 }
 
-/// Turns a column in bytes into one in characters.
+/// Converts a column in bytes to one in characters.
 fn in_characters(text: &str, line: usize, column: usize) -> usize {
     let line = text
         .split('\n')

@@ -10,13 +10,13 @@ use super::{
 /// The name under which the control server is registered.
 pub(crate) const SERVER: &str = "interlock";
 
-/// Starts a project's servers only where the person trusts the project.
+/// Option that starts a project's servers only if the person trusts the project.
 ///
-/// Registered in a project, the client has asked its person about the server that
-/// the project brings; registered for all projects, it has not.
+/// For a server registered in a project, the client has asked its person about it; for one registered for all projects, it has
+/// not.
 pub(crate) const TRUSTED_ONLY: &str = "--trusted-only";
 
-/// Returns the words that start the control server, behind the program.
+/// Returns the arguments with which the program starts the control server.
 pub(crate) const fn gateway_words(scope: Scope) -> &'static [&'static str] {
     match scope {
         Scope::Project | Scope::Local => &["gateway"],
@@ -27,14 +27,14 @@ pub(crate) const fn gateway_words(scope: Scope) -> &'static [&'static str] {
 /// How a client writes MCP servers in JSON.
 #[derive(Debug)]
 pub(crate) struct ServerForm {
-    /// The member that holds all servers.
+    /// Member that contains all servers.
     pub(crate) under: &'static str,
-    /// What the client reads.
+    /// Syntax that the client accepts.
     pub(crate) syntax: Syntax,
 }
 
 impl ServerForm {
-    /// Registers the server; what others added to it stays.
+    /// Registers the server; additions of others stay.
     pub(crate) fn put(&self, text: Option<&str>, wanted: &Value) -> Result<String, EditError> {
         let (mut text, _) = Text::of_file(text, self.syntax)?;
         text.object_at(&[self.under])?;
@@ -50,7 +50,7 @@ impl ServerForm {
         Ok(text.into_string())
     }
 
-    /// Takes the server out; `None`: nothing is left.
+    /// Removes the server; returns `None` if nothing is left.
     pub(crate) fn take(&self, before: &str) -> Result<Option<String>, EditError> {
         let (mut text, _) = Text::of_file(Some(before), self.syntax)?;
         let path = [At::Key(self.under), At::Key(SERVER)];
@@ -62,7 +62,7 @@ impl ServerForm {
         Ok((!text.is_bare()).then(|| text.into_string()))
     }
 
-    /// Looks the server up in parsed settings: its command and arguments.
+    /// Returns the command and arguments of the server in parsed settings.
     pub(crate) fn find(&self, settings: &Value) -> Option<(String, Vec<String>)> {
         let server = settings.get(self.under)?.get(SERVER)?;
         let mut words = words_of(server).into_iter();
@@ -70,7 +70,7 @@ impl ServerForm {
     }
 }
 
-/// Brings the program up to date, and adds what is missing.
+/// Updates the program, and adds what is missing.
 fn mend(text: &mut Text, path: &[At<'_>; 2], found: &Value, wanted: &Value) {
     let [under, server] = *path;
     for (key, value) in wanted.as_object().into_iter().flatten() {
@@ -91,7 +91,7 @@ fn mend(text: &mut Text, path: &[At<'_>; 2], found: &Value, wanted: &Value) {
     }
 }
 
-/// Adds the options that are missing in a list of words, behind what stands there.
+/// Adds the options that are missing in a list of words, after the existing ones.
 fn put_words(text: &mut Text, place: &[At<'_>; 3], old: &[Value], new: &[Value]) {
     let is_option = |word: &&Value| word.as_str().is_some_and(|word| word.starts_with("--"));
     let missing = new
@@ -109,7 +109,7 @@ fn is_our_server(server: &Value) -> bool {
         .is_some_and(|word| word == "gateway")
 }
 
-/// Returns program and arguments, whether they stand in one list or in two members.
+/// Returns program and arguments, whether they are in one list or in two members.
 fn words_of(server: &Value) -> Vec<String> {
     let list = |key: &str| {
         let items = server.get(key).and_then(Value::as_array);

@@ -1,4 +1,4 @@
-//! Where the files of the clients lie.
+//! The locations of the clients' files.
 
 use std::{
     ffi::OsString,
@@ -10,20 +10,20 @@ use interlock_project::Environment;
 
 use super::Scope;
 
-/// What the program is called on a `PATH`.
+/// Name of the program on a `PATH`.
 pub(crate) const NAME: &str = "interlock";
 
-/// Trust in the folder that a client is started in, by variables of the environment.
+/// Trust in the folder that a client is started in, given by environment variables.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct TrustedByVariable {
-    /// Gemini CLI's answer, and the variable that gives it.
+    /// Gemini CLI's trust, and the variable that sets it.
     pub gemini: Option<(bool, &'static str)>,
     /// Whether Copilot CLI trusts every folder.
     pub copilot: bool,
 }
 
 impl TrustedByVariable {
-    /// Reads the variables as the clients do: each takes exactly these words.
+    /// Reads the variables as the clients do: each accepts exactly these values.
     fn read(is: impl Fn(&str, &str) -> bool) -> Self {
         let gemini = [
             ("GEMINI_RESTRICTED_MODE", "true", false),
@@ -38,43 +38,43 @@ impl TrustedByVariable {
     }
 }
 
-/// Where the files lie, and what they should start.
+/// The locations of the clients' files, and the program that they start.
 #[derive(Debug, Clone)]
 pub struct Site {
     /// The project's root.
     pub project_root: PathBuf,
     /// The person's home directory.
     pub home: PathBuf,
-    /// This program, absolute.
+    /// Absolute path of this program.
     pub program: PathBuf,
-    /// Whether files name it so that it is found on each person's `PATH`.
+    /// Whether files contain only the program's name, so that it is found on each person's `PATH`.
     pub by_name: bool,
-    /// Whether what is written belongs to a plugin, which finds the program on the `PATH` as well.
+    /// Whether the written files belong to a plugin, which finds the program on the `PATH` as well.
     pub in_plugin: bool,
-    /// The person's directory of configuration.
+    /// The person's configuration directory.
     pub configuration: PathBuf,
-    /// The person's directory of caches.
+    /// The person's cache directory.
     pub cache: PathBuf,
-    /// Claude Code's own directory of the person.
+    /// The person's directory for Claude Code.
     pub claude_home: PathBuf,
-    /// Codex's.
+    /// The person's directory for Codex.
     pub codex_home: PathBuf,
-    /// Copilot's.
+    /// The person's directory for Copilot CLI.
     pub copilot_home: PathBuf,
-    /// Gemini CLI's, which lies below another home where the person has set that.
+    /// The person's directory for Gemini CLI, which may be below another home.
     pub gemini_home: PathBuf,
-    /// The file of folders that Gemini CLI trusts; `None`: the one in its directory.
+    /// File with the folders that Gemini CLI trusts; `None` for the one in its directory.
     pub gemini_trusted: Option<PathBuf>,
-    /// What variables say of trusting the folder that a client is started in.
+    /// Trust that variables give to the folder that a client is started in.
     pub trusted_by_variable: TrustedByVariable,
-    /// Interlock's state directory; `None`: nothing is kept of what files were before.
+    /// Interlock's state directory; `None` if no previous contents are recorded.
     pub state: Option<PathBuf>,
-    /// Where programs are looked for.
+    /// Directories that are searched for programs.
     pub programs: Vec<PathBuf>,
 }
 
 impl Site {
-    /// Makes one of the usual places in a home directory, in which no program is found.
+    /// Creates a site with the usual locations in a home directory, in which no program is found.
     #[must_use]
     pub fn new(project_root: &Path, home: &Path, program: &Path) -> Self {
         Self {
@@ -96,7 +96,7 @@ impl Site {
         }
     }
 
-    /// Takes the variables into account that move the directories of clients, and the `PATH`.
+    /// Applies the variables that move the directories of clients, and the `PATH`.
     #[must_use]
     pub fn moved_by(self, variable: impl Fn(&str) -> Option<OsString>) -> Self {
         let moved = |name: &str, usual: PathBuf| {
@@ -123,7 +123,7 @@ impl Site {
         }
     }
 
-    /// Finds where the clients keep their files in an environment.
+    /// Determines the clients' locations in an environment.
     pub(crate) fn of(environment: &Environment, root: &Path) -> Self {
         let home = environment
             .home_of_person()
@@ -132,7 +132,7 @@ impl Site {
         Self::new(root, &home, &program).moved_by(|name| environment.variable_os(name))
     }
 
-    /// Makes that of a plugin, which is the same on every machine.
+    /// Creates the site of a plugin, which is the same on every machine.
     pub(crate) fn of_plugin() -> Self {
         let nowhere = Path::new("/");
         Self {
@@ -142,7 +142,7 @@ impl Site {
         }
     }
 
-    /// Tells whether a word in a file calls this program: by its name, or by its path.
+    /// Returns whether a word in a file refers to this program: by its name, or by its path.
     pub(crate) fn is_called(&self, word: &str) -> bool {
         let path = Path::new(word);
         word == NAME
@@ -150,7 +150,7 @@ impl Site {
             || real(path).is_some_and(|path| real(&self.program) == Some(path))
     }
 
-    /// Returns the same for files of this scope: those that others share name the program, where that leads to it here.
+    /// Returns the site for files of this scope: shared files contain the program's name, if that resolves to it here.
     pub(crate) fn in_scope(&self, scope: Scope) -> Self {
         let found = self.program_named(NAME).and_then(|path| real(&path));
         Self {
@@ -159,7 +159,7 @@ impl Site {
         }
     }
 
-    /// Returns what files call the program: its path, or its name.
+    /// Returns how files refer to the program: by its path or its name.
     pub(crate) fn called(&self) -> String {
         if self.by_name {
             NAME.to_owned()
@@ -168,7 +168,7 @@ impl Site {
         }
     }
 
-    /// Returns the same with another program to be started.
+    /// Returns the site with another program to be started.
     pub(crate) fn with_program(&self, program: &str) -> Self {
         Self {
             program: program.into(),
@@ -187,7 +187,7 @@ impl Site {
         })
     }
 
-    /// Returns where it is kept what files were before.
+    /// Returns the file that records previous contents.
     pub(crate) fn record(&self) -> Option<PathBuf> {
         self.state
             .as_ref()
@@ -195,7 +195,7 @@ impl Site {
     }
 }
 
-/// Resolves a path, links too.
+/// Resolves a path, including links.
 fn real(path: &Path) -> Option<PathBuf> {
     path.canonicalize().ok()
 }

@@ -1,8 +1,7 @@
-//! Edits of a TOML text that leave every byte of others where it is.
+//! Edits of a TOML text that leave every other byte unchanged.
 //!
-//! A table goes to the end of the file behind an empty line, a key behind the
-//! last one that stands before every table; each is taken out with just what it
-//! came with.
+//! A table is added at the end of the file after an empty line, a key after the last one before every table; each is removed with
+//! just what was added.
 
 use toml_edit::{Document, Item, Table, TableLike};
 
@@ -29,22 +28,22 @@ impl Text {
         })
     }
 
-    /// Returns the text as it is now.
+    /// Returns the text in its present form.
     pub(crate) fn into_string(self) -> String {
         self.text
     }
 
-    /// Tells whether nothing but blanks is left.
+    /// Returns whether only blanks are left.
     pub(crate) fn is_bare(&self) -> bool {
         self.text.trim_start_matches('\u{feff}').trim().is_empty()
     }
 
-    /// Returns everything as JSON, as far as JSON can say it.
+    /// Returns everything as JSON, as far as JSON can represent it.
     pub(crate) fn as_json(&self) -> serde_json::Value {
         as_json(self.document.as_item())
     }
 
-    /// Returns what stands at `path`.
+    /// Returns the item at `path`.
     pub(crate) fn item(&self, path: &[&str]) -> Option<&Item> {
         let (first, rest) = path.split_first()?;
         let first = self.document.as_table().get(first)?;
@@ -64,7 +63,7 @@ impl Text {
         pairs.map(|(key, _)| key.to_owned()).collect()
     }
 
-    /// Returns where `path` stands, or the nearest thing above it, to be named in a message.
+    /// Returns an error at the position of `path`, or of its nearest ancestor.
     pub(crate) fn fault(&self, path: &[&str], reason: String) -> EditError {
         let spans = (1..=path.len()).rev();
         let mut spans = spans.filter_map(|length| self.item(path.get(..length)?)?.span());
@@ -75,17 +74,17 @@ impl Text {
         )
     }
 
-    /// Puts a table at the end of the file.
+    /// Adds a table at the end of the file.
     ///
     /// # Errors
-    /// Something above it is written so that no table can follow.
+    /// An ancestor is written so that no table can follow.
     pub(crate) fn add_table(
         &mut self,
         path: &[&str],
         lines: &[(&str, toml_edit::Value)],
     ) -> Result<(), EditError> {
         let newline = self.newline();
-        // A file without a last line end keeps having none.
+        // A file without a final line break stays without one.
         let (ends, blank) = (self.text.ends_with('\n'), self.is_bare());
         let mut table = String::new();
         if !blank {
@@ -115,7 +114,7 @@ impl Text {
         Ok(())
     }
 
-    /// Puts a key behind the last one that stands before every table.
+    /// Adds a key after the last one before every table.
     pub(crate) fn add_key(&mut self, key: &str, value: &toml_edit::Value) {
         let newline = self.newline();
         let values = self.document.iter().filter(|(_, item)| item.is_value());
@@ -141,7 +140,7 @@ impl Text {
         self.change(at..at, &put);
     }
 
-    /// Puts a key behind the last one of the table at `path`; of one written with dots it stays out.
+    /// Adds a key after the last one of the table at `path`, unless that table is written with dots.
     pub(crate) fn add_member(&mut self, path: &[&str], key: &str, value: &toml_edit::Value) {
         let newline = self.newline();
         let line = format!("{} = {value}", written_key(key));
@@ -171,14 +170,14 @@ impl Text {
         }
     }
 
-    /// Puts another value in the place of the one at `path`.
+    /// Replaces the value at `path`.
     pub(crate) fn set(&mut self, path: &[&str], value: &toml_edit::Value) {
         if let Some(span) = self.item(path).and_then(Item::span) {
             self.change(span, &value.to_string());
         }
     }
 
-    /// Takes a key that stands before every table out.
+    /// Removes a key before every table.
     pub(crate) fn remove_key(&mut self, key: &str) {
         let Some((found, item)) = self.document.as_table().get_key_value(key) else {
             return;
@@ -187,7 +186,7 @@ impl Text {
             return;
         };
         let (start, mut end) = (self.line_start(found.start), self.line_end(item.end));
-        // Alone before the first table, it came with an empty line.
+        // Alone before the first table, it was added with an empty line.
         let alone = self
             .document
             .iter()
@@ -209,13 +208,13 @@ impl Text {
         self.change(start..end, "");
     }
 
-    /// Takes the table at `path` out, and those below it.
+    /// Removes the table at `path`, and those below it.
     pub(crate) fn remove_table(&mut self, path: &[&str]) {
         while let Some(range) = self.item(path).and_then(Item::as_table).and_then(last_part) {
             let start = self.line_start(range.start);
             let end = self.line_end(range.end);
             let before = self.text.get(..start).unwrap_or_default();
-            // The empty line it came with.
+            // The empty line that was added with it.
             let kept = before
                 .strip_suffix("\r\n")
                 .or_else(|| before.strip_suffix('\n'))
@@ -238,7 +237,7 @@ impl Text {
     fn change(&mut self, range: std::ops::Range<usize>, put: &str) {
         let mut text = self.text.clone();
         text.replace_range(range, put);
-        // INVARIANT: what is put in or taken out is whole, so the text can be read again.
+        // INVARIANT: additions and removals are complete, so the text can be parsed again.
         if let Ok(after) = Self::parse(&text) {
             *self = after;
         }
@@ -261,14 +260,14 @@ impl Text {
         }
     }
 
-    /// Returns where the line of `at` ends, its line end included.
+    /// Returns the end of the line that contains `at`, including the line break.
     fn line_end(&self, at: usize) -> usize {
         let rest = self.text.get(at..).unwrap_or_default();
         rest.find('\n').map_or(self.text.len(), |end| at + end + 1)
     }
 }
 
-/// Returns the bytes of the last part of a table: that of a table below it, or its own header and lines.
+/// Returns the byte range of the last part of a table: of a subtable, or its own header and lines.
 fn last_part(table: &Table) -> Option<std::ops::Range<usize>> {
     let below = table.iter().filter_map(|(_, item)| item.as_table());
     if let Some(part) = below.filter_map(last_part).max_by_key(|part| part.start) {
@@ -296,7 +295,7 @@ fn as_json(item: &Item) -> serde_json::Value {
             let items = items.iter().cloned().map(Item::Value);
             items.map(|item| as_json(&item)).collect()
         }
-        // Nothing that is asked for is any of these.
+        // Nothing that is looked up is any of these.
         _ => serde_json::Value::Null,
     }
 }

@@ -1,8 +1,8 @@
-//! The words of a command line as a shell would read them, for lines without anything but words.
+//! The words of a command line as a shell would split them, for lines of plain words.
 
-/// Splits a line into its words; `None`: it does more than start one program.
+/// Splits a line into its words; returns `None` if it does more than start one program.
 ///
-/// Variables and `~` stay as they are written.
+/// Variables and `~` are not expanded.
 pub(crate) fn split(line: &str) -> Option<Vec<String>> {
     let mut words = Vec::new();
     let mut word: Option<String> = None;
@@ -40,14 +40,14 @@ pub(crate) fn split(line: &str) -> Option<Vec<String>> {
     Some(words)
 }
 
-/// Runs the words behind it; whatever is not one JSON document in good order becomes a refusal.
+/// Script that runs the following words and turns everything but one valid JSON document into a refusal.
 ///
-/// Some clients run the call when a hook crashes, is missing or prints something
-/// else, and some take the code 2 for a refusal only with a sentence beside it.
+/// Some clients run the call when a hook crashes, is missing or prints something else, and some accept exit code 2 as a refusal
+/// only with a sentence.
 const CLOSES: &str = "o=$(\"$@\") && case $o in \"{\"*\"}\") printf \"%s\\n\" \"$o\" ;; *) false ;; esac || { \
      echo \"interlock: the hook failed, so the call is refused\" >&2; exit 2; }";
-/// Finds the program on the `PATH`, outside of the folder that the client works in, of the project around it and of any
-/// `node_modules`: what lies there is the agent's.
+/// Finds the program on the `PATH`, outside the folder that the client works in, the project around it and any `node_modules`,
+/// because the agent controls those.
 const FINDS: &str = concat!(
     r#"p=$(command -v "$1"); c=$CLAUDE_PROJECT_DIR; [ -n "$c" ] || c=$PWD; "#,
     r#"case $p in "$PWD"/*|"$c"/*|[!/]*|*/node_modules/.bin/*) p= ;; esac; "#,
@@ -55,11 +55,11 @@ const FINDS: &str = concat!(
     r#"if [ -e "$d/.git" ] || [ -e "$d/.interlock" ]; then case $p in "$d"/*) p= ;; esac; break; fi; d=${d%/*}; done; done; "#,
     r#"[ -n "$p" ] || { "#,
 );
-/// Refuses a call where it is not found.
+/// Refuses a call if the program is not found.
 const MISSING: &str = "echo \"interlock is not on the PATH here, so the call is refused: install Interlock, or take its hooks \
      (interlock hook) out of the settings of this project\" >&2; exit 2; }; ";
-/// Tells, with nothing but the shell itself, whether a run may guard the session: one that holds it by its id or works in
-/// this folder, one that waits for a session here, or a workflow that the project names; then the call is refused.
+/// Determines, with the shell alone, whether a run may guard the session: a run that is bound to its id or works in this folder,
+/// a run that waits for a session here, or a workflow that the project names. Then the call is refused.
 const GUARDED: &str = concat!(
     r#"i=; while IFS= read -r l || [ -n "$l" ]; do i=$i$l; done; "#,
     r#"s=$XDG_STATE_HOME; [ -n "$s" ] || s=$HOME/.local/state; g=; h=$(pwd -P); "#,
@@ -71,37 +71,37 @@ const GUARDED: &str = concat!(
     r#"while IFS= read -r l || [ -n "$l" ]; do case $l in *workflow*) g=1 ;; esac; done < "$f" || g=1; done; done; "#,
     r#"[ -n "$g" ] || { echo "{}"; exit 0; }; "#,
 );
-/// Refuses a call of a guarded session where a plugin does not find the program.
+/// Refuses a call of a guarded session if a plugin does not find the program.
 const GONE: &str = concat!(
     r#"echo "interlock is not on the PATH here, and a run may guard this session, so the call is refused: put "#,
     r#"interlock on the PATH of this client, or uninstall its plugin" >&2; exit 2; }; "#,
 );
-/// Says to the person what a plugin is missing, and lets pass what stops nothing.
+/// Tells the person what a plugin is missing, and passes events that block nothing.
 const TELLS: &str = concat!(
     r#"echo "{\"systemMessage\":\"Interlock guards nothing here: its plugin is installed, and the program "#,
     r#"interlock is not on the PATH. Install it, or uninstall the plugin.\"}"; exit 0; }; exec "$@""#,
 );
-/// Lets pass what stops nothing.
+/// Passes events that block nothing.
 const PASSES: &str = "echo \"{}\"; exit 0; }; exec \"$@\"";
-/// Runs the words behind it.
+/// Runs the following words.
 const RUNS: &str = "exec \"$@\"";
 
-/// What becomes of a call whose hook does not answer.
+/// What happens to a call whose hook does not answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Ending {
-    /// What the client makes of it.
+    /// The client decides.
     Plain,
-    /// It is refused.
+    /// The call is refused.
     Closes,
-    /// It is refused where the program is not found on the `PATH`; else what the client makes of it.
+    /// The call is refused if the program is not found on the `PATH`; otherwise the client decides.
     Found,
-    /// As `Found`, and refused where the program fails.
+    /// Like `Found`, and also refused if the program fails.
     FoundAndCloses,
-    /// It passes where the program is not found; else what the client makes of it.
+    /// The call passes if the program is not found; otherwise the client decides.
     FoundOrPasses,
-    /// It passes where the program is not found, and the person is told.
+    /// The call passes if the program is not found, and the person is told.
     FoundOrTells,
-    /// As `FoundAndCloses`, but it passes where the program is not found and no run may guard the session.
+    /// Like `FoundAndCloses`, but the call passes if the program is not found and no run may guard the session.
     FoundOrUnguarded,
 }
 
@@ -116,7 +116,7 @@ impl Ending {
         Self::FoundOrUnguarded,
     ];
 
-    /// Returns the script that does so; empty: none.
+    /// Returns the script for this ending; empty if it needs none.
     pub(crate) fn script(self) -> String {
         match self {
             Self::Plain => String::new(),
@@ -130,7 +130,7 @@ impl Ending {
     }
 }
 
-/// What the script is run by, whatever shell the client hands lines to, and its own name.
+/// Shell that runs the script, whatever shell the client uses for lines.
 pub(crate) const SHELL: [&str; 2] = ["/bin/sh", "-c"];
 pub(crate) const NAME: &str = "interlock";
 
@@ -145,7 +145,7 @@ pub(crate) fn line(words: &[String], ending: Ending) -> String {
     joined(&[before.as_slice(), words].concat())
 }
 
-/// Splits a line into its words, and tells its ending.
+/// Splits a line into its words and its ending.
 pub(crate) fn split_line(line: &str) -> Option<(Vec<String>, Ending)> {
     let words = split(line)?;
     if let [shell, option, script, _, inner @ ..] = words.as_slice()
@@ -161,18 +161,18 @@ pub(crate) fn split_line(line: &str) -> Option<(Vec<String>, Ending)> {
     Some((words, Ending::Plain))
 }
 
-/// Writes a line as a person should see it: without what makes it stop the client.
+/// Writes a line for people, without the script around it.
 pub(crate) fn shown(line: &str) -> String {
     split_line(line).map_or_else(|| line.to_owned(), |(words, _)| joined(&words))
 }
 
-/// Writes words as one line that a shell splits again.
+/// Joins words into one line that a shell splits again.
 pub(crate) fn joined(words: &[String]) -> String {
     let words: Vec<String> = words.iter().map(|word| quoted(word)).collect();
     words.join(" ")
 }
 
-/// Quotes a word for a shell, where it needs it.
+/// Quotes a word for a shell, if necessary.
 fn quoted(word: &str) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || "/._-+@%".contains(c);
     if !word.is_empty() && word.chars().all(plain) {
@@ -219,7 +219,7 @@ mod tests {
         assert!(split_line(&open).unwrap().0 != words);
     }
 
-    /// Runs a closing line; returns its code, output and complaint.
+    /// Runs a closing line; returns its exit code, output and error output.
     fn run(words: &[&str]) -> (Option<i32>, String, String) {
         let words: Vec<String> = words.iter().map(|word| (*word).to_owned()).collect();
         let ran = Command::new("bash")
@@ -281,7 +281,7 @@ mod tests {
         );
     }
 
-    /// Runs a line that looks for `interlock` on this `PATH`, in a folder; returns its code, output and complaint.
+    /// Runs a line that looks for `interlock` on this `PATH`, in a folder; returns its exit code, output and error output.
     fn find(path: &Path, folder: &Path, ending: Ending) -> (Option<i32>, String, String) {
         let words = ["interlock", "hook"].map(str::to_owned);
         let mut shell = Command::new("/bin/sh");
@@ -327,7 +327,7 @@ mod tests {
                 assert!(why.contains("install Interlock"), "{why}");
             }
         }
-        // Below a project, all of the project is the agent's, and so are packages that are installed somewhere.
+        // Below a project, the agent controls everything, including installed packages.
         let (deep, packages) = (
             folder("project/deep/er"),
             folder("elsewhere/node_modules/.bin"),
@@ -341,7 +341,7 @@ mod tests {
             }
             assert_eq!(find(&tools, &deep, ending).0, Some(0));
         }
-        // A project inside of a larger repository has its own root: a program beside it is none of its files.
+        // A project inside a larger repository has its own root: a program next to it is not one of its files.
         folder(".git");
         for ending in [Ending::Found, Ending::FoundAndCloses] {
             assert_eq!(find(&tools, &deep, ending).0, Some(0), "{ending:?}");
@@ -423,7 +423,7 @@ mod tests {
         assert!(!named("S-2"));
         assert!(passes(&other, "S-2"));
         assert!(passes(&other, "S-10"));
-        // One that cannot be read may be anybody's.
+        // An unreadable record may be for this session.
         write("state/interlock/sessions/b.json", String::new());
         assert!(!passes(&other, "S-2"));
         std::fs::remove_dir_all(base.join("state")).unwrap();

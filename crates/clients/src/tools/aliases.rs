@@ -1,4 +1,4 @@
-//! Arguments of tools that a client knows under several names.
+//! Arguments of tools for which a client has several names.
 
 use std::borrow::Cow;
 
@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use crate::client::ClientId;
 
-/// A row: the tool, the client's name of an argument, and the name its shape reads.
+/// A row: the tool, the client's name of an argument, and the name that its shape uses.
 type Alias = (&'static str, &'static str, &'static str);
 
 const CODEX: &[Alias] = &[
@@ -60,7 +60,7 @@ const CURSOR: &[Alias] = &[
 
 const OPENCODE: &[Alias] = &[("bash", "workdir", "directory")];
 
-/// Gives the arguments the names that the tool's shape reads.
+/// Renames the arguments to the names that the tool's shape uses.
 pub(super) fn renamed<'a>(
     client: ClientId,
     tool: &str,

@@ -1,4 +1,4 @@
-//! Shell tools that are given a list of words in the place of a line.
+//! Shell tools that receive a list of words in place of a line.
 
 use std::borrow::Cow;
 
@@ -6,13 +6,13 @@ use serde_json::Value;
 
 use crate::tools::LINE;
 
-/// Tools of Codex's older models, which start a program by its words.
+/// Tools of Codex's older models, which start a program with a list of words.
 const NAMES: [&str; 3] = ["shell", "container.exec", "local_shell"];
 
-/// Shells that are given one line, by the word before it.
+/// Shells that run one line, given after an option.
 const SHELLS: [&str; 3] = ["bash", "sh", "zsh"];
 
-/// Writes the words of a call as the line that does the same.
+/// Writes the words of a call as an equivalent line.
 pub(super) fn joined<'a>(input: Cow<'a, Value>, tool: &str) -> Cow<'a, Value> {
     if !NAMES.contains(&tool) {
         return input;
@@ -31,7 +31,7 @@ pub(super) fn joined<'a>(input: Cow<'a, Value>, tool: &str) -> Cow<'a, Value> {
     input
 }
 
-/// Returns the line; `None`: they are not all words.
+/// Returns the line; `None` if not all items are words.
 fn line(words: &[Value]) -> Option<String> {
     let words: Vec<&str> = words.iter().map(Value::as_str).collect::<Option<_>>()?;
     match words.as_slice() {

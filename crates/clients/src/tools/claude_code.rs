@@ -7,9 +7,9 @@ use super::rows::{
     SKILL, WEB, WRITE, offered, other,
 };
 
-/// By what each can do.
+/// The tools, grouped by their abilities.
 pub(super) const ROWS: &[Row] = &[
-    // Shells. What `Monitor` watches is a line, or an address that is none.
+    // Shells. `Monitor` watches a line, or an address that is not one.
     offered("Bash", BASH),
     offered("Monitor", BASH),
     other("PowerShell", FOREIGN),
@@ -59,13 +59,13 @@ pub(super) const ROWS: &[Row] = &[
     other("Task", Shape::SubAgent),
     offered("Workflow", Shape::Script { text: "script" }),
     offered("SendMessage", Shape::Message { to: "to" }),
-    // Prompts that this session is given later.
+    // Prompts that this session receives later.
     offered("ScheduleWakeup", Shape::Prompt { text: "prompt" }),
     offered("CronCreate", Shape::Prompt { text: "prompt" }),
-    // Another folder of the same repository, and the way back.
+    // Worktrees of the same repository, and the way back.
     offered("EnterWorktree", ELSE),
     offered("ExitWorktree", ELSE),
-    // What nothing holds.
+    // Tools whose effects nothing confines.
     offered("Skill", SKILL),
     other("SlashCommand", SKILL),
     other("REPL", CODE),

@@ -1,6 +1,6 @@
-//! The tools of Codex, by the names its model and its hooks have for them.
+//! The tools of Codex, by the names that its model and its hooks use.
 //!
-//! Its hooks write a namespace and a tool without anything in between.
+//! Its hooks join a namespace and a tool without a separator.
 
 use interlock_facts::Shape;
 
@@ -8,7 +8,7 @@ use super::rows::{
     BASH, CONVERSATION, GREP, OF_SERVERS, PATCH, Row, SHELL_IN, TYPED, WEB, offered, other,
 };
 
-/// By what each can do.
+/// The tools, grouped by their abilities.
 pub(super) const ROWS: &[Row] = &[
     // Shells.
     other("Bash", BASH),
@@ -49,7 +49,7 @@ pub(super) const ROWS: &[Row] = &[
     offered("collaborationfollowup_task", Shape::SubAgents),
     other("send_message", Shape::SubAgents),
     offered("collaborationsend_message", Shape::SubAgents),
-    // The conversation. The calls in the code of `exec` come to the hooks one by one.
+    // The conversation. Calls in the code of `exec` come to the hooks one by one.
     offered("exec", CONVERSATION),
     offered("wait", CONVERSATION),
     other("wait_agent", CONVERSATION),

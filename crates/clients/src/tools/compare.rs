@@ -1,4 +1,4 @@
-//! What a workflow asks for, beside what a client has.
+//! Compares what a workflow needs with what a client has.
 
 use std::collections::BTreeMap;
 
@@ -11,7 +11,7 @@ use interlock_core::{
 use super::offer::{offered, offers};
 use crate::client::ClientId;
 
-/// Something that a workflow wants and a client does not have.
+/// Something that a workflow needs and a client lacks.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct MissingTool {
     /// What is missing, as a sentence.
@@ -20,12 +20,12 @@ pub struct MissingTool {
     pub instead: String,
 }
 
-/// How deep guards are followed.
+/// Maximum depth to which guards are followed.
 const DEPTH_MAX: usize = 32;
 
-/// Finds what of `machine` an agent in `client` could never use or reach.
+/// Finds what an agent in `client` could never use or reach in `machine`.
 ///
-/// Says nothing of states that hold no agent, nor of tools of MCP servers.
+/// States without an agent and tools of MCP servers are not considered.
 #[must_use]
 pub fn lacks(client: ClientId, machine: &Machine) -> Vec<MissingTool> {
     let machines = std::iter::once(machine).chain(machine.machines.values());
@@ -65,17 +65,17 @@ fn of_machine(client: ClientId, machine: &Machine) -> Vec<MissingTool> {
     found
 }
 
-/// Tells whether a state lists tools, and none that the client has.
+/// Returns whether a state lists tools, but none that the client has.
 fn has_nothing(client: ClientId, state: &State) -> bool {
     let listed = state.policy.allowed_tools.as_deref().unwrap_or_default();
     !listed.is_empty() && !listed.iter().any(|rule| offers(client, rule))
 }
 
-/// Tells which guards may come to hold in a client, as far as evidence goes.
+/// Determines which guards can hold in a client, as far as evidence is concerned.
 struct Attainable<'m> {
     client: ClientId,
     machine: &'m Machine,
-    /// What was found of guards with a name.
+    /// Results for named guards.
     known: BTreeMap<&'m GuardName, bool>,
 }
 
@@ -116,7 +116,7 @@ impl<'m> Attainable<'m> {
     }
 }
 
-/// Tells whether a client ever says how a shell line ended, or lets it be carried.
+/// Returns whether a client ever reports how a shell line ended, or allows it to be rewritten.
 const fn knows_exit_codes(client: ClientId) -> bool {
     !matches!(client, ClientId::Cursor)
 }

@@ -7,7 +7,7 @@ use super::rows::{
     offered, other,
 };
 
-/// By what each can do.
+/// The tools, grouped by their abilities.
 pub(super) const ROWS: &[Row] = &[
     offered("bash", BASH_IN),
     other("write_bash", TYPED),
@@ -37,7 +37,7 @@ pub(super) const ROWS: &[Row] = &[
     offered("grep", GREP),
     offered("glob", GLOB),
     other("show_file", Shape::Read { paths: &["path"] }),
-    // The web, and other sessions of the person, here and at the client's maker.
+    // The web, and other sessions of the person, here and at the client's vendor.
     other("web_fetch", WEB),
     other("web_search", WEB),
     offered("session_store_sql", ELSE),
@@ -47,7 +47,7 @@ pub(super) const ROWS: &[Row] = &[
     offered("write_agent", Shape::SubAgents),
     // Instructions from a file.
     offered("skill", ELSE),
-    // The conversation. The database of `sql` holds the lists of this session; it refuses to open any other file.
+    // The conversation. The database of `sql` contains the lists of this session; it refuses to open any other file.
     offered("sql", CONVERSATION),
     offered("read_bash", CONVERSATION),
     offered("stop_bash", CONVERSATION),

@@ -1,4 +1,4 @@
-//! The tools of Cursor, from its documentation.
+//! The tools of Cursor, according to its documentation.
 
 use interlock_facts::Shape;
 
@@ -6,7 +6,7 @@ use super::rows::{
     CONVERSATION, EDIT, ELSE, GLOB, GREP, PATCH, Row, SHELL_IN, WEB, WRITE, offered, other,
 };
 
-/// By what each can do.
+/// The tools, grouped by their abilities.
 pub(super) const ROWS: &[Row] = &[
     offered("Shell", SHELL_IN),
     // Files.

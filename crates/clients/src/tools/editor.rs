@@ -1,15 +1,15 @@
-//! The text editor tool, which says in an argument which of several tools it is.
+//! The text editor tool, whose argument selects one of several tools.
 
 use interlock_facts::{EditFields, Shape};
 use serde_json::Value;
 
-/// Its names.
+/// Names of the tool.
 pub(super) const NAMES: [&str; 2] = ["str_replace_editor", "str_replace_based_edit_tool"];
 
-/// Returns the tool that a call does the work of, and how its arguments are read.
+/// Returns the tool that a call corresponds to, and how its arguments are parsed.
 ///
 /// # Errors
-/// Nothing is known by that word.
+/// The argument selects no known tool.
 pub(super) fn work(input: &Value) -> Result<(&'static str, Shape), String> {
     let edit = |new| Shape::Edit {
         path: "path",
@@ -31,7 +31,9 @@ pub(super) fn work(input: &Value) -> Result<(&'static str, Shape), String> {
         Some("str_replace") => Ok(("Edit", edit("new_str"))),
         Some("insert") if input.get("insert_text").is_some() => Ok(("Edit", edit("insert_text"))),
         Some("insert") => Ok(("Edit", edit("new_str"))),
-        Some(_) => Err("its `command` is none of view, create, str_replace and insert".to_owned()),
+        Some(_) => {
+            Err("its `command` is not one of view, create, str_replace and insert".to_owned())
+        }
         None => Err("its `command` is missing".to_owned()),
     }
 }

@@ -7,7 +7,7 @@ use super::rows::{
     other,
 };
 
-/// By what each can do.
+/// The tools, grouped by their abilities.
 pub(super) const ROWS: &[Row] = &[
     offered("run_shell_command", BASH_IN),
     // Files.

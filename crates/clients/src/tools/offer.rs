@@ -1,4 +1,4 @@
-//! What a client has, for those who write rules and those who read them.
+//! The tools that a client offers, for writers of rules and for messages.
 
 use interlock_core::policy::wildcard_matches;
 use interlock_facts::Shape;
@@ -7,19 +7,19 @@ use interlock_tool_names::{all_names, is_known};
 use super::{rows::Row, table};
 use crate::client::ClientId;
 
-/// Tells whether the table of `client` has a tool of this name.
+/// Returns whether the table of `client` has a tool of this name.
 #[must_use]
 pub fn knows(client: ClientId, name: &str) -> bool {
     table(client).iter().any(|row| row.name == name)
 }
 
-/// Returns the tools that `client` was seen to offer its model, without those of servers.
+/// Returns the tools that `client` was observed to offer its model, without those of servers.
 #[must_use]
 pub fn offered(client: ClientId) -> Vec<&'static str> {
     rows(client).map(|row| row.name).collect()
 }
 
-/// Returns the tools of `client` that only manage the conversation: those offered first.
+/// Returns the tools of `client` that only manage the conversation, offered ones first.
 #[must_use]
 pub fn conversation(client: ClientId) -> Vec<&'static str> {
     let all = |offered: bool| {
@@ -31,9 +31,9 @@ pub fn conversation(client: ClientId) -> Vec<&'static str> {
     all(true).chain(all(false)).collect()
 }
 
-/// Returns the names by which `client` offers what `rule` lists; empty where it has nothing of it.
+/// Returns the names by which `client` offers what `rule` lists; empty if it offers none of it.
 ///
-/// Patterns, tools of servers and names that no table has stay as they are: which there are is not known here.
+/// Patterns, tools of servers and names in no table stay as they are, because their matches are unknown here.
 #[must_use]
 pub fn offered_as(client: ClientId, rule: &str) -> Vec<String> {
     if !is_known(rule)
@@ -50,7 +50,7 @@ pub fn offered_as(client: ClientId, rule: &str) -> Vec<String> {
         .filter(means)
         .map(|row| row.name.to_owned())
         .collect();
-    // A patch edits and writes; it goes by their names where a client has no other tool for that.
+    // A patch edits and writes; if a client has no other tool for that, its patch tool goes by those names.
     let patched = ["Edit", "Write", "MultiEdit"]
         .iter()
         .any(|common| *common == rule || all_names(common).contains(&rule));
@@ -63,7 +63,7 @@ pub fn offered_as(client: ClientId, rule: &str) -> Vec<String> {
         .collect()
 }
 
-/// Tells whether `client` offers a tool that `rule`, which may be a pattern, lists.
+/// Returns whether `client` offers a tool that `rule`, which may be a pattern, lists.
 #[must_use]
 pub fn offers(client: ClientId, rule: &str) -> bool {
     match rule {

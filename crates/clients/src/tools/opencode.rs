@@ -6,7 +6,7 @@ use super::rows::{
     CONVERSATION, EDIT_CAMEL, ELSE, GLOB, GREP, Row, SHELL_IN, WEB, WRITE_CAMEL, offered, other,
 };
 
-/// By what each can do.
+/// The tools, grouped by their abilities.
 pub(super) const ROWS: &[Row] = &[
     offered("bash", SHELL_IN),
     // Files.

@@ -1,14 +1,14 @@
-//! Patches that Codex takes out of a shell line and applies by itself.
+//! Patches that Codex takes out of a shell line and applies itself.
 //!
-//! No process runs for such a line, so it is judged as the patch it is. Of any
-//! other shape it is refused: what it would write is not seen.
+//! No process runs for such a line, so it is judged as the patch it is. In any other form it is refused, because what it would
+//! write is unknown.
 
 use serde_json::{Value, json};
 
 /// The names under which a shell line reaches the patch tool.
 const NAMES: [&str; 2] = ["apply_patch", "applypatch"];
 
-/// Returns the arguments of the patch tool that a line of `tool` calls; `None`: it calls none.
+/// Returns the arguments of the patch tool that a line of `tool` calls; `None` if it calls none.
 pub(super) fn in_line(tool: &str, input: &Value) -> Option<Result<Value, String>> {
     if tool == "apply_patch" {
         return None;
@@ -51,7 +51,7 @@ fn quoted(text: &str) -> Option<String> {
     plain.or_else(double).map(str::to_owned)
 }
 
-/// Returns the text of a here-document that is the whole rest of a line.
+/// Returns the text of a here-document that is the entire rest of a line.
 fn here_document(text: &str) -> Option<String> {
     let (opening, body) = text.strip_prefix("<<")?.split_once('\n')?;
     let opening = opening.trim();
@@ -62,7 +62,7 @@ fn here_document(text: &str) -> Option<String> {
     let plain = |text: &str| {
         !text.is_empty() && text.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
     };
-    // In an open document the shell would expand these.
+    // In an unquoted document, the shell would expand these.
     let expands = quoted.is_none() && body.contains(['$', '`', '\\']);
     if !plain(end) || expands {
         return None;

@@ -1,4 +1,4 @@
-//! What the clients' tables of tools are made of.
+//! Rows of the clients' tables of tools.
 
 use interlock_facts::{EditFields, Shape};
 use interlock_shell::Dialect;
@@ -6,15 +6,15 @@ use interlock_shell::Dialect;
 /// A tool of a client.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Row {
-    /// What the client calls it.
+    /// The client's name of the tool.
     pub(super) name: &'static str,
-    /// How its arguments are read.
+    /// How its arguments are parsed.
     pub(super) shape: Shape,
-    /// Whether the program was seen to offer it to its model without further settings.
+    /// Whether the program was observed to offer it to its model without further settings.
     pub(super) offered: bool,
 }
 
-/// A tool that the program was seen to offer.
+/// Creates a tool that the program was observed to offer.
 pub(super) const fn offered(name: &'static str, shape: Shape) -> Row {
     Row {
         name,
@@ -23,7 +23,7 @@ pub(super) const fn offered(name: &'static str, shape: Shape) -> Row {
     }
 }
 
-/// A tool of other versions, of sessions with other settings, or a name that only its hooks use.
+/// Creates a tool of other versions or of sessions with other settings, or a name that only its hooks use.
 pub(super) const fn other(name: &'static str, shape: Shape) -> Row {
     Row {
         name,
@@ -44,14 +44,14 @@ pub(super) const SHELL_IN: Shape = Shape::Shell {
     directory: Some("directory"),
     environment: None,
 };
-/// The client runs every line with bash, whatever shell its person has.
+/// Runs every line with bash, whatever shell its person has.
 pub(super) const BASH_IN: Shape = Shape::Shell {
     dialect: Dialect::Bash,
     line: "command",
     directory: Some("directory"),
     environment: None,
 };
-/// Types into a program that runs, which may be a shell.
+/// Types into a running program, which may be a shell.
 pub(super) const TYPED: Shape = Shape::Shell {
     dialect: Dialect::Unknown,
     line: "input",
@@ -64,7 +64,7 @@ pub(super) const FOREIGN: Shape = Shape::Shell {
     directory: None,
     environment: None,
 };
-/// Types into such a shell.
+/// Types into such a shell with another argument.
 pub(super) const TYPED_FOREIGN: Shape = Shape::Shell {
     dialect: Dialect::Foreign,
     line: "input",
@@ -106,23 +106,23 @@ pub(super) const GLOB: Shape = Shape::Search {
     contents: false,
 };
 
-/// Reaches the web through the client, not from this machine's shell.
+/// Accesses the web through the client, not from this machine's shell.
 pub(super) const WEB: Shape = Shape::Other;
-/// Reads what MCP servers offer beside their tools.
+/// Reads what MCP servers offer besides their tools.
 pub(super) const OF_SERVERS: Shape = Shape::Other;
-/// Does something else, also here: passes where it is listed.
+/// Does something else, also on this machine: allowed if it is listed.
 pub(super) const ELSE: Shape = Shape::Other;
-/// Nothing but the conversation: asks the person, keeps lists, finds tools, changes modes that Interlock does not
-/// go by, and follows up on what was judged when it began.
+/// Only affects the conversation: asks the person, keeps lists, finds tools, changes modes that Interlock ignores, and follows up
+/// on calls that were judged when they began.
 pub(super) const CONVERSATION: Shape = Shape::Conversation;
 
-/// Instructions whose files may name commands, about which older clients ask no hook.
+/// Reads instructions whose files may name commands, for which older clients call no hook.
 pub(super) const SKILL: Shape = Shape::Unheld(
     "the commands in a skill's own file run as it is loaded, and older clients ask no hook about them",
 );
-/// Runs on the machines of the client's maker.
+/// Runs on the machines of the client's vendor.
 pub(super) const REMOTE: Shape =
-    Shape::Unheld("what it starts runs on another machine, where nothing holds it to this run");
+    Shape::Unheld("what it starts runs on another machine, where this run does not guard it");
 /// Runs code in an interpreter of the client.
 pub(super) const CODE: Shape =
     Shape::Unheld("which calls its code makes cannot be read before it runs");

@@ -207,7 +207,7 @@ fn cancelling(opened: &Opened, by: String) -> Result<CommandKind, Problem> {
     let run = &opened.run;
     if !run.is_over() && !can_cancel(opened) {
         return Err(Problem::input(format!(
-            "nothing carries this run out: cancel it with `interlock cancel {}`, which ends programs that were left",
+            "no process runs this run: cancel it with `interlock cancel {}`, which ends programs that were left",
             run.id
         )));
     }
@@ -218,7 +218,7 @@ fn cancelling(opened: &Opened, by: String) -> Result<CommandKind, Problem> {
 fn goes_on(Opened { log, run, .. }: &Opened) -> String {
     if run.is_durable() && holder(log.folder().work()).is_none() {
         return format!(
-            "resumed; nothing carries its steps out until `interlock resume {}` does",
+            "resumed; nothing runs its steps until `interlock resume {}` does",
             run.id
         );
     }
@@ -264,7 +264,7 @@ impl Shared {
                     by,
                     seen: Some(run.changed.clone()),
                 },
-                "accepted the protected files as they are; the run goes on",
+                "accepted the protected files in their present form; the run continues",
             ),
             Word::No => (cancelling(opened, by)?, "cancelled the run"),
         };

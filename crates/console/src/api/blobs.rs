@@ -30,7 +30,7 @@ pub(super) async fn blob(
             let log = shared.home.open_run(&RunId::new(id))?;
             let Some(bytes) = read(&log, &digest) else {
                 return Err(Problem::unknown(format!(
-                    "nothing with the digest `{digest}` is kept beside the log"
+                    "nothing with the digest `{digest}` is stored with the log"
                 )));
             };
             let text = match serde_json::from_slice::<Value>(&bytes) {

@@ -21,7 +21,7 @@ pub(super) struct Verdict<'e> {
     pub(super) of_stage: bool,
 }
 
-/// Explains the verdict that `event` is; `run` is as it was before. `None`: it is no verdict on a tool call.
+/// Explains the verdict that `event` is; `run` is as it was before. `None`: it is not a verdict on a tool call.
 pub(super) fn why(machine: &Machine, run: &Run, event: &Event) -> Option<Value> {
     let verdict = verdict(event)?;
     let Verdict { call, refusal, .. } = verdict;

@@ -57,7 +57,7 @@ pub(super) async fn why(
             let machine = log.machine_of(&run)?;
             let Some(found) = verdict(&recorded.event) else {
                 return Err(Problem::unknown(format!(
-                    "event {seq} is no verdict on a tool call"
+                    "event {seq} is not a verdict on a tool call"
                 )));
             };
             let scenario = scenario(shared, log.run())?;
@@ -236,7 +236,7 @@ impl Looked<'_> {
         match handed {
             Some(input) => Ok(with_arguments(&self.scenario, record, input)),
             None if self.verdict.of_stage => {
-                Err("what the model had said is not kept beside the log")
+                Err("the answer of the model is not stored with the log")
             }
             None => read_again(&self.scenario, record),
         }

@@ -123,7 +123,7 @@ fn split(step: &Value) -> Result<(Value, Option<Object>), String> {
     match fields.and_then(|fields| fields.shift_remove("expect")) {
         None => Ok((line, None)),
         Some(Value::Object(expect)) => Ok((line, Some(expect))),
-        Some(_) => Err("`expect` is no object".to_owned()),
+        Some(_) => Err("`expect` is not an object".to_owned()),
     }
 }
 

@@ -29,7 +29,7 @@ impl<'a> Work<'a> {
             );
             return Err(Refusal::new(
                 Code::InvalidArguments,
-                format!("the run stands at `{path}`, which the other version does not have"),
+                format!("the run is in `{path}`, which the other version lacks"),
             ));
         }
         let has = |key: &String| self.run.root.line.context.contains_key(key);

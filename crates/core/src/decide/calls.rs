@@ -33,7 +33,7 @@ pub(super) fn propose(machine: &Machine, run: &Run, call: &ToolCall, at_ms: u64)
     let Some(context) = context_of(machine, run, call, &path) else {
         let refusal = Refusal::new(
             Code::UnknownBranch,
-            "the run stands in a state its machine does not have",
+            "the run is in a state that its machine does not have",
         );
         return denied(call, path, events, refusal);
     };

@@ -119,14 +119,14 @@ impl Work<'_> {
             match how {
                 EffectSettlement::Again => self.start_again(&path)?,
                 EffectSettlement::Failed(_) if in_stage => {
-                    self.settle_call(&path, false, &format!("{by} said that it failed"))?;
+                    self.settle_call(&path, false, &format!("{by} marked it as failed"))?;
                 }
                 EffectSettlement::Done(output) if in_stage => {
                     let text = Conversation::text_of(output);
                     self.settle_call(&path, true, &text)?;
                 }
                 EffectSettlement::Failed(code) => {
-                    let message = format!("{by} said that it failed");
+                    let message = format!("{by} marked it as failed");
                     self.fail_for_good(&path, Cause::new(code.clone(), message))?;
                 }
                 EffectSettlement::Done(output) => self.finish(&path, output.clone(), "")?,
@@ -165,7 +165,7 @@ impl Work<'_> {
         if !self.is_resumable() {
             return Err(Refusal::new(
                 Code::RunOver,
-                "the run is over and cannot go on: start a new one",
+                "the run is over and cannot continue: start a new one",
             ));
         }
         self.emit(Event::RunReopened {

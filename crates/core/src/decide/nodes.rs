@@ -26,7 +26,7 @@ impl Work<'_> {
         {
             return Err(Refusal::new(
                 Code::NothingPending,
-                format!("try {attempt} is not under way there"),
+                format!("try {attempt} is not running there"),
             ));
         }
         match command {

@@ -32,7 +32,7 @@ impl Work<'_> {
             Err(Refusal::new(
                 Code::PasskeyInvalid,
                 format!(
-                    "the passkey's assertion is no yes to `{}`: {why}",
+                    "the passkey's assertion does not approve `{}`: {why}",
                     request.id()
                 ),
             ))

@@ -51,7 +51,7 @@ impl Work<'_> {
         if only_calls && !answer.data.is_empty() {
             return Err(Refusal::new(
                 Code::InvalidArguments,
-                "a call is granted as it was proposed, without data: say no to it and tell the agent what to propose instead",
+                "a call is granted as it was proposed, without data: reject it and tell the agent what to propose instead",
             ));
         }
         for waiting in meant {

@@ -90,8 +90,7 @@ fn reason(changes: &[ProtectedChange]) -> String {
         more => format!(" and {more} more"),
     };
     format!(
-        "protected files are not as they were when the run began, and no person said so: {}{more}; \
-         look at them, then `interlock resume` accepts them as they are",
+        "protected files have changed since the run began, and no person has accepted that: {}{more}; check them, then `interlock resume` accepts them in their present form",
         named.join(", ")
     )
 }

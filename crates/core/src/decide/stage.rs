@@ -87,7 +87,7 @@ impl<'a> Work<'a> {
         }
         Err(Refusal::new(
             Code::NothingPending,
-            format!("attempt {attempt} of a stage is not under way there"),
+            format!("attempt {attempt} of a stage is not running there"),
         ))
     }
 
@@ -112,7 +112,9 @@ impl<'a> Work<'a> {
         if data.contains_key(UPSTREAM) && self.machine.has_stages() {
             return Err(Refusal::new(
                 Code::InvalidArguments,
-                format!("`{UPSTREAM}` is what model stages handed in, and nobody else sets it"),
+                format!(
+                    "`{UPSTREAM}` contains the submissions of model stages and cannot be set otherwise"
+                ),
             ));
         }
         Ok(())

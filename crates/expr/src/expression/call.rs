@@ -208,10 +208,13 @@ fn to_integer(of: &Value) -> Result<Value, Failure> {
         Value::Float(value) => Ok(Value::Integer(number::truncated(*value)?)),
         Value::Text { text, .. } => number::integer_of(text)
             .map(Value::Integer)
-            .ok_or_else(|| Failure::new(format!("`{}` is no whole number", short(text)))),
+            .ok_or_else(|| Failure::new(format!("`{}` is not a whole number", short(text)))),
         other => match number::whole(other) {
             Some(whole) => Ok(Value::Integer(whole)),
-            None => Err(Failure::new(format!("{} is no whole number", other.kind()))),
+            None => Err(Failure::new(format!(
+                "{} is not a whole number",
+                other.kind()
+            ))),
         },
     }
 }
@@ -221,10 +224,10 @@ fn to_float(of: &Value) -> Result<Value, Failure> {
         Value::Text { text, .. } => {
             let read = text.trim().parse::<f64>().ok();
             read.filter(|value| value.is_finite())
-                .ok_or_else(|| Failure::new(format!("`{}` is no number", short(text))))
+                .ok_or_else(|| Failure::new(format!("`{}` is not a number", short(text))))
         }
         other => number::float(other)
-            .ok_or_else(|| Failure::new(format!("{} is no number", other.kind()))),
+            .ok_or_else(|| Failure::new(format!("{} is not a number", other.kind()))),
     };
     read.map(Value::Float)
 }

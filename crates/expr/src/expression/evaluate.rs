@@ -236,7 +236,7 @@ impl<'n> Evaluation<'n> {
         }
         let Some(index) = number::whole(&at.meant()) else {
             return Err(Failure::new(format!(
-                "{} is no number of an item",
+                "{} is not a number of an item",
                 at.kind()
             )));
         };

@@ -45,7 +45,7 @@ pub(super) fn integer(value: i128) -> Result<Number, Failure> {
     value
         .to_string()
         .parse()
-        .map_err(|_| Failure::new(format!("`{value}` is no number of JSON")))
+        .map_err(|_| Failure::new(format!("`{value}` is not a number of JSON")))
 }
 
 /// Tells whether a value is a number; truth values are.
@@ -117,7 +117,7 @@ pub(super) fn truncated(value: f64) -> Result<i128, Failure> {
     // One step below two to the 127th, as far as such numbers go.
     const MAX: f64 = 1.0e38;
     if !value.is_finite() || value.abs() > MAX {
-        return Err(Failure::new(format!("`{value}` is no whole number")));
+        return Err(Failure::new(format!("`{value}` is not a whole number")));
     }
     #[expect(
         clippy::cast_possible_truncation,

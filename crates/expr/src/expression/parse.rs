@@ -7,7 +7,7 @@ mod parser;
 
 pub use parser::parse;
 
-/// Why a text is no expression, and where in it.
+/// Why a text is not an expression, and where in it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ParseError {
     /// Where it begins, in bytes.

@@ -71,7 +71,7 @@ impl Value {
             Self::Integer(value) => Json::Number(number::integer(value)?),
             Self::Float(value) => match Number::from_f64(value) {
                 Some(number) => Json::Number(number),
-                None => return Err(Failure::new(format!("`{value}` is no number of JSON"))),
+                None => return Err(Failure::new(format!("`{value}` is not a number of JSON"))),
             },
             Self::Text { text, .. } => Json::String(text),
             Self::List(items) => Json::Array(

@@ -266,7 +266,7 @@ fn integer(text: String) -> Result<String, MissingInput> {
     }
     let shown: String = text.chars().take(40).collect();
     Err(MissingInput::wrong(format!(
-        "`{shown}` is not a decimal integer, and stands in shell arithmetic"
+        "`{shown}` is not a decimal integer, and is used in shell arithmetic"
     )))
 }
 

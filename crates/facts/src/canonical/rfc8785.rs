@@ -1,25 +1,25 @@
-//! The text that RFC 8785 gives to a value: its numbers are doubles, written as ECMAScript does.
+//! The canonical text of RFC 8785, in which numbers are doubles, written as in ECMAScript.
 
 use interlock_core::names::Digest;
 use serde_json::{Number, Value};
 
 use super::{sha256, write_with};
 
-/// Largest integer that a double holds exactly with all below it, and whose successor is another.
+/// Largest integer that a double represents exactly, like all smaller ones, and that no other integer is rounded to.
 const INTEGER_MAX: u64 = 9_007_199_254_740_991;
 
-/// A number that a double does not hold, or not exactly enough.
+/// A number that a double cannot represent exactly enough.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Inexact {
-    /// Where it stands, as a JSON Pointer.
+    /// Location as a JSON Pointer.
     pub at: String,
-    /// The number as it was written.
+    /// The number as written.
     pub number: String,
 }
 
 /// Returns the SHA-256 of the RFC 8785 text of a call's arguments.
 ///
-/// Of arguments that [`exact`] has taken: of others the numbers are rounded first.
+/// [`exact`] must have accepted the arguments: otherwise their numbers are rounded first.
 #[must_use]
 pub fn arguments_digest(arguments: &Value) -> Digest {
     sha256(&canonical_text(arguments))
@@ -35,7 +35,7 @@ pub fn canonical_text(value: &Value) -> String {
     text
 }
 
-/// Writes every number of `value` as RFC 8785 has it.
+/// Writes every number of `value` as in RFC 8785.
 ///
 /// # Errors
 /// An integer is beyond 2^53 - 1, or a number beyond every double.
@@ -97,12 +97,12 @@ fn checked(number: &Number) -> Option<Number> {
 fn written(number: &Number) -> String {
     match number.as_f64() {
         Some(double) if double.is_finite() => of_double(double),
-        // Not reached by what `exact` has taken.
+        // Unreachable for what `exact` has accepted.
         _ => number.to_string(),
     }
 }
 
-/// Writes a double as `Number::toString` of ECMAScript does.
+/// Writes a double like `Number::toString` of ECMAScript.
 fn of_double(double: f64) -> String {
     if double == 0.0 {
         return "0".to_owned();
@@ -130,9 +130,9 @@ fn of_double(double: f64) -> String {
     format!("{sign}{body}")
 }
 
-/// Returns the shortest digits that read back the same, and the power of ten of the first.
+/// Returns the shortest digits that parse to the same double, and the power of ten of the first.
 ///
-/// Of two that are as near the even one, as ECMAScript has it; `{:e}` takes the upper one.
+/// Of two equally near candidates the even one, as in ECMAScript; `{:e}` takes the upper one.
 fn shortest(double: f64) -> Option<(String, i32)> {
     let text = Number::from_f64(double)?.to_string();
     let (mantissa, power) = text.split_once('e').unwrap_or((&text, "0"));

@@ -1,31 +1,31 @@
-//! A disk that is told what its files hold.
+//! A disk in memory.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::{Disk, DiskError, Kind, Seen, Stamp};
 use crate::path::normalise;
 
-/// A disk with the files it was given and no links.
+/// A disk with the given files and no links.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct GivenDisk {
     files: BTreeMap<String, String>,
 }
 
 impl GivenDisk {
-    /// Makes a disk with nothing on it.
+    /// Creates an empty disk.
     #[must_use]
     pub fn empty() -> Self {
         Self::default()
     }
 
-    /// Puts a file there; a relative path counts from `root`.
+    /// Adds a file; a relative path is resolved against `root`.
     #[must_use]
     pub fn with(mut self, root: &str, path: &str, text: impl Into<String>) -> Self {
         self.put(root, path, text);
         self
     }
 
-    /// Puts a file there; a relative path counts from `root`.
+    /// Adds a file; a relative path is resolved against `root`.
     pub fn put(&mut self, root: &str, path: &str, text: impl Into<String>) {
         if let Ok(path) = normalise(path, root, None) {
             self.files.insert(path, text.into());
@@ -74,7 +74,7 @@ impl Disk for GivenDisk {
             kind: seen.kind,
             link: None,
             numbers: [0, 0, u64::try_from(size).unwrap_or(u64::MAX), 0],
-            // As if it had just been written: what it holds has to be read.
+            // As if it had just been written, so that its contents must be read.
             times: [i64::MAX, i64::MAX],
         })
     }

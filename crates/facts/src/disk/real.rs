@@ -10,7 +10,7 @@ use std::{
 
 use super::{Disk, DiskError, Kind, Seen, Stamp};
 
-/// Links followed on one way before it counts as a circle, as Linux has it.
+/// Maximum number of links in one path before it counts as a circle, as in Linux.
 const LINKS_MAX: usize = 40;
 
 /// The disk of this machine.
@@ -49,7 +49,7 @@ impl Disk for RealDisk {
     }
 
     fn follow_each(&self, paths: &mut [&mut String]) {
-        // Most lie below the same directories, which are looked at once.
+        // Most paths are below the same directories, which are examined once.
         let mut plain = BTreeSet::new();
         for path in paths {
             if let Ok(found) = followed(path, &mut plain) {
@@ -87,7 +87,7 @@ impl Disk for RealDisk {
     }
 }
 
-/// Returns where `path` leads; `plain` are places known to be no links, and gets more of them.
+/// Returns the real path of `path`; `plain` contains paths known not to be links, and is extended.
 fn followed(path: &str, plain: &mut BTreeSet<OsString>) -> Result<String, DiskError> {
     let mut rest: VecDeque<String> = names_of(path);
     let mut real = PathBuf::from("/");
@@ -122,7 +122,7 @@ fn followed(path: &str, plain: &mut BTreeSet<OsString>) -> Result<String, DiskEr
     text(&real)
 }
 
-/// Replaces the link at the end of `real` by what it says.
+/// Replaces the link at the end of `real` by its target.
 fn follow(real: &mut PathBuf, rest: &mut VecDeque<String>) -> Result<(), DiskError> {
     let target = fs::read_link(&*real).map_err(|error| refused(&error))?;
     let target = target.to_str().ok_or(DiskError::NotText)?;
@@ -209,7 +209,7 @@ fn stamp(found: &fs::Metadata, link: Option<String>) -> Stamp {
 
 #[cfg(not(unix))]
 fn stamp(found: &fs::Metadata, link: Option<String>) -> Stamp {
-    // Without a time of change nothing can be trusted unread.
+    // Without a change time, a file must always be read.
     Stamp {
         kind: kind(found),
         link,

@@ -20,7 +20,7 @@ use crate::{
 };
 
 impl Finder<'_> {
-    /// Finds what a tool of a server does with the files its arguments name.
+    /// Determines what a server's tool does with the files in its arguments.
     pub(super) fn served(&mut self, input: &Value, files: &FileUse) -> Found {
         if let Some(line) = &files.line {
             let shape = Shape::Shell {
@@ -82,7 +82,7 @@ impl Finder<'_> {
         Ok(())
     }
 
-    /// Returns what a call moves or copies, where it writes no text of its own.
+    /// Returns what a call moves or copies, if it writes no text of its own.
     fn sources(&self, input: &Value, files: &FileUse) -> Vec<String> {
         if files.text != TextUse::Nothing {
             return Vec::new();
@@ -95,7 +95,7 @@ impl Finder<'_> {
             .collect()
     }
 
-    /// Adds the files below a directory that is removed, or put at another place.
+    /// Adds the files below a directory that is removed or moved.
     fn all_below(&mut self, directory: &str, at: &str, removes: bool) {
         if !is_within(directory, &self.context.project_root) {
             return;
@@ -110,7 +110,7 @@ impl Finder<'_> {
         }
     }
 
-    /// Looks for what is protected in the command lines of a tool about which nothing is known.
+    /// Searches the command lines of an unknown tool for protected files.
     pub(super) fn protect_lines(&mut self, input: &Value) {
         let lines: Vec<String> = LINES
             .iter()
@@ -133,7 +133,7 @@ impl Finder<'_> {
     }
 }
 
-/// Returns what an argument names on this machine: no address of another scheme than `file:`.
+/// Returns the local path in an argument: not a URL of any scheme except `file:`.
 fn local<'v>(input: &'v Value, field: &str, files: &FileUse) -> Vec<Cow<'v, str>> {
     let paths = named(input, field).into_iter().filter(|path| {
         let scheme = path.split_once("://").map(|(scheme, _)| scheme.trim());
@@ -148,7 +148,7 @@ fn local<'v>(input: &'v Value, field: &str, files: &FileUse) -> Vec<Cow<'v, str>
     paths.map(|path| plain_address(path, files)).collect()
 }
 
-/// Writes a `file:` address as it is mostly written; whatever else a path is stays.
+/// Normalizes a `file:` URL; any other path stays unchanged.
 fn plain_address<'v>(path: &'v str, files: &FileUse) -> Cow<'v, str> {
     let bare = path.trim();
     let rest = bare
@@ -159,7 +159,7 @@ fn plain_address<'v>(path: &'v str, files: &FileUse) -> Cow<'v, str> {
         None => Cow::Borrowed(path),
         Some((rest, None)) if rest.starts_with('/') => Cow::Owned(format!("file://{rest}")),
         Some((rest, None)) => Cow::Borrowed(rest),
-        // Of a tool that only may write files, a host is passed over as it may do itself.
+        // For a tool that only may write files, the host is ignored as the tool may do.
         Some((_, Some(address))) if !files.sure => match address.split_once('/') {
             Some((_, path)) => Cow::Owned(format!("file:///{path}")),
             None => Cow::Borrowed(bare),
@@ -168,7 +168,7 @@ fn plain_address<'v>(path: &'v str, files: &FileUse) -> Cow<'v, str> {
     }
 }
 
-/// Refuses what stands where a file should be named and is no text.
+/// Refuses an argument for a file that is not text.
 fn is_text(input: &Value, field: &str) -> Found {
     let texts = |items: &[Value]| named(input, field).len() == items.len();
     match input.get(field) {
@@ -178,7 +178,7 @@ fn is_text(input: &Value, field: &str) -> Found {
     }
 }
 
-/// Takes back where a guessed path lies, if no directory of this machine begins like it.
+/// Drops the location of a guessed path if no directory of this machine begins like it.
 ///
 /// Servers have trees of their own: `/Designs/logo` need not be a file here.
 fn guessed(mut file: Located, files: &FileUse, disk: &dyn Disk) -> Located {
@@ -190,12 +190,12 @@ fn guessed(mut file: Located, files: &FileUse, disk: &dyn Disk) -> Located {
     file
 }
 
-/// Lets a guess about an argument go that turns out to be no path.
+/// Ignores a guessed argument that is not a path.
 fn excused(files: &FileUse, why: String) -> Found {
     if files.sure { Err(why) } else { Ok(()) }
 }
 
-/// Counts the lines that a server's tool touches in a file; `None`: that cannot be seen.
+/// Counts the lines that a server's tool touches in a file; returns `None` if unknown.
 fn touched_lines(
     input: &Value,
     text: &TextUse,

@@ -1,17 +1,17 @@
-//! What a call starts elsewhere or later: held to the run as its session is, or by nothing.
+//! Work that a call starts elsewhere or later, which the run may or may not cover.
 
 use serde_json::Value;
 
 use super::Finder;
 use crate::shape::Shape;
 
-/// The tool for sub-agents: what lets it pass lets pass what does the same.
+/// Tool for sub-agents: allowing it also allows equivalent tools.
 const SUB_AGENTS: &str = "Task";
-/// Digits at the end of a sub-agent's id.
+/// Minimum number of digits at the end of a sub-agent's id.
 const ID_DIGITS_MIN: usize = 8;
 
 impl Finder<'_> {
-    /// Finds what of the work that a call starts nothing would hold.
+    /// Determines which of the work that a call starts would not be guarded.
     pub(super) fn started(&mut self, shape: Shape, input: &Value) {
         self.facts.unheld = unheld(shape, input);
         if matches!(
@@ -23,7 +23,7 @@ impl Finder<'_> {
     }
 }
 
-/// Says why nothing would hold what the call starts, if so.
+/// Returns why the work that a call starts would not be guarded, if so.
 fn unheld(shape: Shape, input: &Value) -> Option<String> {
     let text = |field: &str| input.get(field).and_then(Value::as_str).map(str::trim);
     let is_set = |field: &str| {
@@ -41,7 +41,7 @@ fn unheld(shape: Shape, input: &Value) -> Option<String> {
             None => Some(format!(
                 "what a script in a file starts is not seen: give its text as `{field}`"
             )),
-            // No build that was seen carries this out; others may.
+            // No tested version supports this; others may.
             Some(code) if code.contains("remote") => Some(
                 "its agents may run on another machine, where no hook sees their calls: leave out `remote`".to_owned(),
             ),
@@ -49,10 +49,10 @@ fn unheld(shape: Shape, input: &Value) -> Option<String> {
         },
         Shape::Message { to } => match text(to) {
             Some(address) if is_of_this_session(address) => None,
-            _ => Some("it may reach a session that this run does not hold: write to `main`, or to a sub-agent by its id".to_owned()),
+            _ => Some("it may reach a session that this run does not guard: write to `main`, or to a sub-agent by its id".to_owned()),
         },
         Shape::Prompt { .. } if is_set("durable") => Some(
-            "a prompt kept on disk is given to another session, which this run does not hold: leave `durable` out".to_owned(),
+            "a prompt kept on disk is given to another session, which this run does not guard: leave `durable` out".to_owned(),
         ),
         Shape::Prompt { text: field } => {
             let runs = text(field).is_some_and(|prompt| prompt.starts_with(['/', '!']));
@@ -62,7 +62,7 @@ fn unheld(shape: Shape, input: &Value) -> Option<String> {
     }
 }
 
-/// Tells whether an address is the main agent's, or looks like the id of a sub-agent.
+/// Returns whether an address is the main agent's, or looks like the id of a sub-agent.
 fn is_of_this_session(address: &str) -> bool {
     let digits = address
         .bytes()

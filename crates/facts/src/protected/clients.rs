@@ -1,4 +1,4 @@
-//! A client's own program that changes what guards it.
+//! Commands of a client's own program that change what guards it.
 
 use interlock_core::facts::SimpleCommand;
 
@@ -12,7 +12,7 @@ use super::{
 };
 use crate::{summary::one_line, touched::program};
 
-/// Looks for a client that is started, or told, to be guarded otherwise.
+/// Searches for a client that is started or configured with different guards.
 pub(super) fn in_client(command: &SimpleCommand, view: &LineView<'_>) -> Option<String> {
     let words: Vec<&str> = command.words.iter().map(shown).collect();
     let (at, client) = match program(command) {
@@ -29,13 +29,13 @@ pub(super) fn in_client(command: &SimpleCommand, view: &LineView<'_>) -> Option<
         .map(|word| format!("the command `{client} {}`", one_line(word, 40)))
 }
 
-/// Tells whether a word is the program of a client, or its package.
+/// Returns whether a word is the program of a client, or its package.
 pub(super) fn starts_a_client(word: &str) -> bool {
     let last = word.rsplit('/').next().unwrap_or(word);
     CLIENTS.contains(&last) || CLIENT_PACKAGES.iter().any(|package| word.contains(package))
 }
 
-/// Returns the word that changes settings or switches off a guard.
+/// Returns the word that changes settings or disables a guard.
 fn told<'w>(client: &str, behind: &[&'w str]) -> Option<&'w str> {
     let mut plain = behind.iter().filter(|word| !word.starts_with('-'));
     let first = plain.next().filter(|word| CLIENT_SETTINGS.contains(*word));
@@ -50,7 +50,7 @@ fn told<'w>(client: &str, behind: &[&'w str]) -> Option<&'w str> {
         let option = word.split('=').next().unwrap_or_default();
         CLIENT_OPTIONS.contains(&option) || short.contains(&option)
     });
-    // `-c KEY=VALUE` sets what a file would.
+    // `-c KEY=VALUE` has the effect of a file.
     let mut pairs = behind.windows(2);
     let set = pairs.find_map(|pair| match pair {
         ["-c", value] if value.contains('=') => Some(value),
@@ -73,7 +73,7 @@ fn is_value(word: &str) -> bool {
     CLIENT_VALUES.iter().any(same)
 }
 
-/// Returns what makes a client that is started read other settings.
+/// Returns what makes a client read other settings when it starts.
 fn elsewhere<'w>(behind: &[&'w str], view: &'w LineView<'_>) -> Option<&'w str> {
     let asks = matches!(
         behind,
@@ -92,7 +92,7 @@ fn moves_settings(name: &str) -> bool {
         })
 }
 
-/// Finds a client in text of which nothing more is known.
+/// Searches unparsed text for a client.
 pub(super) fn in_text(lower: &str) -> Option<String> {
     let words: Vec<&str> = lower
         .split(|c: char| !(c.is_ascii_alphanumeric() || "_-./@$=".contains(c)))

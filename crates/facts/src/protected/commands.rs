@@ -1,4 +1,4 @@
-//! Protected things that a command of a shell line reaches.
+//! Protected files and commands that a command of a shell line affects.
 
 use interlock_core::facts::{CommandClass, SimpleCommand, Word};
 
@@ -9,7 +9,7 @@ use crate::{
     touched::program,
 };
 
-/// Programs that put something else in the place of a directory.
+/// Programs that replace a directory by something else.
 const MOUNTERS: &[&str] = &[
     "mount",
     "umount",
@@ -19,7 +19,7 @@ const MOUNTERS: &[&str] = &[
     "sshfs",
     "losetup",
 ];
-/// Programs that bring files out of an archive, by the names they have in it.
+/// Programs that extract files from an archive with their names in it.
 const UNPACKERS: &[&str] = &[
     "tar", "bsdtar", "unzip", "7z", "7za", "7zz", "cpio", "pax", "ar",
 ];
@@ -40,19 +40,19 @@ impl Guarded<'_> {
             .or_else(|| self.in_operands(command))
             .or_else(|| {
                 command.opaque.as_ref()?;
-                // A form that only reads, though it starts what is configured.
+                // A form that only reads, although it starts configured programs.
                 let reads = command.contained && command.class == CommandClass::ProjectCode;
                 (!reads).then(|| self.in_opaque(command)).flatten()
             })
     }
 
-    /// Makes a word of a command an absolute path; `..` and links stay as they are.
+    /// Makes a word of a command an absolute path; `..` and links are kept.
     pub(super) fn whole(&self, command: &SimpleCommand, word: &str) -> Option<String> {
         let directory = command.directory.as_deref()?;
         absolute(word, directory, self.context.home.as_deref()).ok()
     }
 
-    /// Looks at a word of a command as a path: as named, and where it leads.
+    /// Checks a word of a command as a path: its name, and where it leads.
     pub(super) fn word_touched(
         &self,
         command: &SimpleCommand,
@@ -67,7 +67,7 @@ impl Guarded<'_> {
         })
     }
 
-    /// Looks at operands of programs whose effect on them is not in the facts.
+    /// Checks operands of programs whose effects on them are not in the facts.
     fn in_operands(&self, command: &SimpleCommand) -> Option<String> {
         let name = program(command)?;
         if MOUNTERS.contains(&name) {
@@ -91,7 +91,7 @@ impl Guarded<'_> {
         self.fetched(command, name)
     }
 
-    /// Looks at files that are called as their address ends.
+    /// Checks files that are named after the end of their URL.
     fn fetched(&self, command: &SimpleCommand, name: &str) -> Option<String> {
         let by_address = match name {
             "curl" => has_option(command, 'O', "--remote-name"),
@@ -110,24 +110,24 @@ impl Guarded<'_> {
             .find_map(|last| self.word_touched(command, last, Deed::Write))
     }
 
-    /// Looks at the place of a mount: home and the project as a whole, too, hold what nobody sees behind it.
+    /// Checks the target of a mount: mounts over home and the project are refused, too, because they hide their contents.
     fn mounted_over(&self, command: &SimpleCommand, place: &str) -> Option<String> {
         let path = plain(&self.whole(command, place)?);
         let held = self.held(&path)?;
         Some(format!(
-            "{}, which holds {held},",
+            "{}, which contains {held},",
             named("a directory", &path)
         ))
     }
 
-    /// Looks at what a command says whose effect is not known.
+    /// Checks the words of a command whose effects are unknown.
     fn in_opaque(&self, command: &SimpleCommand) -> Option<String> {
         let script = script_of(command);
         let words: Vec<&str> = command
             .words
             .iter()
             .enumerate()
-            // A file that is run is read, and what a message says is only said.
+            // A file that is run is read, and the text of a message has no effect.
             .filter(|(at, _)| Some(*at) != script && !is_message(command, *at))
             .map(|(_, word)| shown(word))
             .collect();
@@ -146,7 +146,7 @@ impl Guarded<'_> {
         })
     }
 
-    /// Looks at a word that is another name of something protected.
+    /// Checks a word that is another name of something protected.
     fn leads_elsewhere(&self, command: &SimpleCommand, word: &str) -> Option<String> {
         if word.is_empty() || word.starts_with('-') {
             return None;
@@ -171,13 +171,13 @@ pub(super) const fn shown(word: &Word) -> &str {
     }
 }
 
-/// Returns every literal word behind the program's name that is no option, and options' values.
+/// Returns every literal word after the program's name that is not an option, and options' values.
 pub(super) fn literals(command: &SimpleCommand) -> Vec<&str> {
     let words = command.words.iter().skip(1).filter_map(Word::literal);
     words
         .filter_map(|word| match word.strip_prefix('-') {
             None => Some(word),
-            // The one archiver that joins its directory to its option.
+            // The only archiver whose option contains its directory.
             Some(option) if program(command).is_some_and(|name| name.starts_with("7z")) => {
                 option.strip_prefix('o')
             }
@@ -187,7 +187,7 @@ pub(super) fn literals(command: &SimpleCommand) -> Vec<&str> {
         .collect()
 }
 
-/// Tells whether a command has an option: by its letter among others, or by its long name.
+/// Returns whether a command has an option, by its letter or its long name.
 pub(super) fn has_option(command: &SimpleCommand, letter: char, long: &str) -> bool {
     command.words.iter().filter_map(Word::literal).any(|word| {
         let name = word.split('=').next().unwrap_or_default();
@@ -196,7 +196,7 @@ pub(super) fn has_option(command: &SimpleCommand, letter: char, long: &str) -> b
     })
 }
 
-/// Tells whether an archiver puts files into an archive and takes none out.
+/// Returns whether an archiver adds files to an archive instead of extracting them.
 pub(super) fn makes_an_archive(command: &SimpleCommand) -> bool {
     let first = command
         .words
@@ -222,7 +222,7 @@ pub(super) fn makes_an_archive(command: &SimpleCommand) -> bool {
     }
 }
 
-/// Programs and their options whose value is a text for people.
+/// Programs with the options whose value is a text for people.
 const MESSAGES: &[(&[&str], &[&str])] = &[
     (
         &["gh"],
@@ -243,7 +243,7 @@ const MESSAGES: &[(&[&str], &[&str])] = &[
     (&["git", "jj", "hg", "svn"], &["--message", "-m"]),
 ];
 
-/// Tells whether a word is the text of a message.
+/// Returns whether a word is the text of a message.
 fn is_message(command: &SimpleCommand, at: usize) -> bool {
     let options = program(command)
         .and_then(|name| MESSAGES.iter().find(|(names, _)| names.contains(&name)))
@@ -256,7 +256,7 @@ fn is_message(command: &SimpleCommand, at: usize) -> bool {
             .is_some_and(|(option, _)| option.starts_with("--") && options.contains(&option))
 }
 
-/// Returns which word is the file that an interpreter runs.
+/// Returns the index of the file that an interpreter runs.
 fn script_of(command: &SimpleCommand) -> Option<usize> {
     if command.class != CommandClass::Interpreter {
         return None;

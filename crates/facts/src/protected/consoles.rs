@@ -1,10 +1,10 @@
-//! The console of this machine: its port is reached by no call of an agent.
+//! The console of this machine, whose port no call of an agent may access.
 
 use serde_json::Value;
 
 use super::Guarded;
 
-/// Names and numbers of this machine, as addresses have them.
+/// Names and addresses of this machine.
 const HERE: [&str; 10] = [
     "localhost",
     "127.",
@@ -19,13 +19,13 @@ const HERE: [&str; 10] = [
 ];
 
 impl Guarded<'_> {
-    /// Looks for the address of a console in a text that may be run or opened.
+    /// Searches for the address of a console in a text that may be run or opened.
     pub(super) fn console(&self, text: &str) -> Option<String> {
         let ports = &self.context.consoles;
         if ports.is_empty() {
             return None;
         }
-        // Marks that only quote may stand within an address.
+        // An address may contain quoting characters.
         let bare: String = text
             .chars()
             .filter(|letter| !matches!(letter, '"' | '\'' | '\\'))
@@ -42,7 +42,7 @@ impl Guarded<'_> {
         Some(format!("the console at port {port} of this machine"))
     }
 
-    /// Looks for it in every text of a tool's arguments.
+    /// Searches every text of a tool's arguments for it.
     pub(super) fn console_in(&self, input: &Value) -> Option<String> {
         if self.context.consoles.is_empty() {
             return None;

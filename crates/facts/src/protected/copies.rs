@@ -1,4 +1,4 @@
-//! Other names for protected things: links, copies that are links, and what the line makes itself.
+//! Other names of protected files: links, copies that are links, and names that the line itself creates.
 
 use interlock_core::facts::{ShellFacts, SimpleCommand, Word};
 
@@ -22,7 +22,7 @@ impl<'a> LineView<'a> {
 }
 
 impl Guarded<'_> {
-    /// Looks at links to protected things, and at copies of what holds some.
+    /// Checks links to protected files, and copies of directories that contain some.
     pub(super) fn in_copy(&self, command: &SimpleCommand) -> Option<String> {
         if !copies(command) {
             return None;
@@ -43,9 +43,9 @@ impl Guarded<'_> {
         found.or_else(|| self.mirrored(command, &plain(&target)))
     }
 
-    /// Tells whether a file is copied only because the directory is that holds it.
+    /// Returns whether a file is copied only because its directory is.
     ///
-    /// A copy that would be in force is found by [`Self::in_copy`].
+    /// A copy that would take effect is found by [`Self::in_copy`].
     pub(super) fn comes_along(&self, file: &Located, by: &str, view: &LineView<'_>) -> bool {
         let copier = |command: &&SimpleCommand| matches!(program(command), Some(name @ ("cp" | "rsync")) if by.starts_with(name));
         let mut copiers = view.shell.commands.iter().filter(copier).peekable();
@@ -54,7 +54,7 @@ impl Guarded<'_> {
             && copiers.all(|command| !self.names(command, &file.named))
     }
 
-    /// Tells whether a copy names a file itself, or puts it into a directory it names.
+    /// Returns whether a copy names a file itself, or puts it into a directory that it names.
     fn names(&self, command: &SimpleCommand, path: &str) -> bool {
         let Some((sources, target)) = ends(command) else {
             return true;
@@ -70,7 +70,7 @@ impl Guarded<'_> {
         !all_known || path == target || sources.iter().any(into)
     }
 
-    /// Looks at what a link is made to: seen from here, and from where the link lies.
+    /// Checks the target of a link, both relative to the working directory and to the link.
     fn linked(&self, command: &SimpleCommand, source: &str, target: &str) -> Option<String> {
         let from = |directory: Option<String>| {
             let there = SimpleCommand {
@@ -92,7 +92,7 @@ impl Guarded<'_> {
             .map(|thing| format!("another name for {thing}"))
     }
 
-    /// Looks at a directory whose content comes to where it counts.
+    /// Checks a directory whose contents would take effect at their new location.
     fn brings(&self, command: &SimpleCommand, source: &str, target: &str) -> Option<String> {
         let bases = super::list::bases(super::table::Under::Any, self.context);
         let whole = self.whole(command, source)?;
@@ -122,7 +122,7 @@ impl Guarded<'_> {
             })
     }
 
-    /// Looks at a directory that is made like another, so that what is not there goes.
+    /// Checks a directory that is mirrored, so that files missing in the source are removed.
     fn mirrored(&self, command: &SimpleCommand, target: &str) -> Option<String> {
         let deletes = command.words.iter().filter_map(Word::literal);
         let deletes = deletes
@@ -130,12 +130,11 @@ impl Guarded<'_> {
             .any(|word| word.starts_with("--del"));
         let held = deletes.then(|| self.held(target)).flatten()?;
         Some(format!(
-            "{}, which holds {held},",
+            "{}, which contains {held},",
             named("a directory", target)
         ))
     }
 
-    /// Returns the names that a command gives to other files.
     /// Returns the names that a line gives to other files, with those files.
     pub(crate) fn links_made(&self, shell: &ShellFacts) -> Vec<(String, String)> {
         let commands = shell.commands.iter();
@@ -160,7 +159,7 @@ impl Guarded<'_> {
         Some(pairs.flatten().collect())
     }
 
-    /// Looks at a path through names that the line itself makes.
+    /// Checks a path through names that the line itself creates.
     pub(super) fn through_new_link(
         &self,
         path: &str,
@@ -184,7 +183,7 @@ fn copies(command: &SimpleCommand) -> bool {
     )
 }
 
-/// Tells whether a command makes links where others copy.
+/// Returns whether a command creates links instead of copies.
 fn links(command: &SimpleCommand) -> bool {
     match program(command) {
         Some("ln" | "gln") => true,
@@ -193,7 +192,7 @@ fn links(command: &SimpleCommand) -> bool {
     }
 }
 
-/// Returns what is copied or linked, and to where.
+/// Returns what is copied or linked, and the target.
 fn ends(command: &SimpleCommand) -> Option<(Vec<&str>, &str)> {
     let words: Vec<&str> = command
         .words
@@ -225,7 +224,7 @@ fn ends(command: &SimpleCommand) -> Option<(Vec<&str>, &str)> {
         .filter(|word| !word.starts_with('-'))
         .collect();
     match (program(command), operands.as_slice()) {
-        // One operand: the link comes here under the same name.
+        // One operand: the link is created here with the same name.
         (Some("ln" | "gln"), [only]) => Some((vec![*only], ".")),
         (_, [_, ..]) => {
             let target = operands.pop()?;

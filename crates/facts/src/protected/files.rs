@@ -13,11 +13,11 @@ use crate::{
     place,
 };
 
-/// Entries of a protected directory that are looked at for other names.
+/// Maximum number of entries of a protected directory that are examined for other names.
 const ENTRIES_MAX: usize = 200;
 
 impl Guarded<'_> {
-    /// Looks at a path and says which protected thing it is, holds or leads to.
+    /// Checks a path, and returns which protected file it is, contains or leads to.
     pub(crate) fn touched(&self, path: &str, deed: Deed) -> Option<String> {
         let paths = through_process(path, self.context);
         if !paths.is_empty() {
@@ -43,7 +43,7 @@ impl Guarded<'_> {
             && let Some(held) = self.held_by(path, &found)
         {
             return Some(format!(
-                "{}, which holds {held},",
+                "{}, which contains {held},",
                 named("a directory", path)
             ));
         }
@@ -51,10 +51,10 @@ impl Guarded<'_> {
             .map(|thing| named(&format!("another name of `{thing}`"), path))
     }
 
-    /// Looks at a path of which only the beginning is known.
+    /// Checks a path of which only the beginning is known.
     pub(super) fn below(&self, beginning: &str, deed: Deed) -> Option<String> {
         let (directory, partial) = beginning.rsplit_once('/')?;
-        // Whatever follows lies in this directory, unless it leads out again.
+        // Whatever follows is in this directory, unless it leads out again.
         if let Some(thing) = self.touched(&format!("{directory}/x"), deed) {
             return Some(thing);
         }
@@ -80,15 +80,15 @@ impl Guarded<'_> {
         Some(named("may be meant", &anchor))
     }
 
-    /// Looks at a directory whose files would be shown, all of them.
+    /// Checks a directory all of whose files would be shown.
     pub(crate) fn searched(&self, place: &str) -> Option<String> {
         let file = place::find(place, self.context, self.disk).ok()?;
         self.walked(&file.named).or_else(|| self.walked(&file.real))
     }
 
-    /// Looks at a directory that is read with all below it.
+    /// Checks a directory that is read recursively.
     ///
-    /// The project's own is free: what lies above Interlock's state may well be the project.
+    /// The project's own is allowed: what is above Interlock's state may well be the project.
     pub(super) fn walked(&self, path: &str) -> Option<String> {
         let state = self.context.state_directory.as_deref()?;
         let found = folded(path);
@@ -98,15 +98,15 @@ impl Guarded<'_> {
         let is_project = found == places.project;
         (holds && !is_project).then(|| {
             format!(
-                "{}, which holds Interlock's state: name what is to be read in it",
+                "{}, which contains Interlock's state: name what is to be read in it",
                 named("a directory", path)
             )
         })
     }
 
-    /// Looks at a pattern of files below a directory.
+    /// Checks a pattern of files below a directory.
     pub(crate) fn matched(&self, place: &str, pattern: &str) -> Option<String> {
-        // Only names up to the first wildcard are known; what follows may be anything.
+        // Only names before the first wildcard are known; the rest may be anything.
         let known = pattern.find(['*', '?', '[', '{']).unwrap_or(pattern.len());
         let (beginning, rest) = pattern.split_at_checked(known)?;
         let whole = match place {
@@ -125,7 +125,7 @@ impl Guarded<'_> {
         touches(&file.real).or_else(|| {
             let state = self.context.state_directory.as_deref()?;
             let below = relative(state, &file.real)?;
-            // The first name must fit before anything below it can.
+            // The first name must match before anything below it can.
             let fits = partial_fits(below, partial, rest);
             fits.then(|| named("Interlock's state", &whole))
         })
@@ -136,7 +136,7 @@ impl Guarded<'_> {
         state.is_some_and(|state| is_within(found, state))
     }
 
-    /// Looks at what is Interlock's by a setting.
+    /// Checks whether something belongs to Interlock because of a setting.
     fn own(&self, found: &str) -> Option<&'static str> {
         let places = self.places();
         let config = places.config.as_deref();
@@ -153,7 +153,7 @@ impl Guarded<'_> {
         self.stands(row, found) || self.is_moved(row, found)
     }
 
-    /// Tells whether a variable puts the row's thing at this path.
+    /// Returns whether a variable moves the row's file to this path.
     fn is_moved(&self, row: &Row, found: &str) -> bool {
         self.places().moved.iter().any(|(standard, actual)| {
             standard.split('/').eq(row.names.iter().copied())
@@ -164,9 +164,9 @@ impl Guarded<'_> {
         })
     }
 
-    /// Tells whether the person's configuration opens what is at this path.
+    /// Returns whether the person's configuration opens this path.
     ///
-    /// A path of home or of the root says where; any other one holds below every directory.
+    /// A path that begins at home or the root is absolute; any other one applies below every directory.
     fn is_opened(&self, row: &Row, found: &str) -> bool {
         let home = self.context.home.as_deref();
         let opens = |entry: &String| {
@@ -206,10 +206,9 @@ impl Guarded<'_> {
         }
     }
 
-    /// Names a protected thing that is there below a directory that would go.
+    /// Names an existing protected file below a directory that would be removed.
     ///
-    /// The project, home and everything above them are left to the rule about
-    /// whole places, which refuses them wherever anything is refused.
+    /// The project, home and their ancestors are left to the rule about these directories, which refuses them in any case.
     fn held_by(&self, path: &str, found: &str) -> Option<String> {
         let places = self.places();
         let whole = [Some(&places.project), places.home.as_ref()]
@@ -222,9 +221,9 @@ impl Guarded<'_> {
         self.held(path)
     }
 
-    /// The same of any directory.
+    /// Does the same for any directory.
     pub(super) fn held(&self, path: &str) -> Option<String> {
-        // Only a directory holds anything.
+        // Only a directory contains anything.
         self.disk
             .look(path)
             .filter(|seen| seen.kind != Kind::File)?;
@@ -242,7 +241,7 @@ impl Guarded<'_> {
             .map(|anchor| format!("`{anchor}`"))
     }
 
-    /// Lists what is protected at a known place; no call that only reads needs it.
+    /// Lists what is protected at known locations; calls that only read do not need this.
     fn anchors(&self) -> &[Anchor] {
         self.anchors.get_or_init(|| anchors(self.context))
     }
@@ -251,7 +250,7 @@ impl Guarded<'_> {
         self.places.get_or_init(|| FoldedPlaces::of(self.context))
     }
 
-    /// Finds the protected file that is the same file under another name.
+    /// Finds the protected file of which this is another name.
     pub(super) fn other_name(&self, path: &str) -> Option<String> {
         let seen = self.disk.look(path)?;
         if seen.kind != Kind::File || seen.links < 2 {
@@ -269,7 +268,7 @@ impl Guarded<'_> {
         let mut found = Vec::new();
         let anchors = self.anchors().iter();
         let mut level: Vec<String> = anchors.map(|anchor| anchor.path.clone()).collect();
-        // Files of directories in protected directories are far enough.
+        // Files two levels below a protected directory are sufficient.
         for _ in 0..3 {
             let mut below = Vec::new();
             for path in level {
@@ -291,7 +290,7 @@ impl Guarded<'_> {
 }
 
 impl Row {
-    /// Tells whether a path relative to where the row counts from is the row's.
+    /// Returns whether a path, relative to the row's base, is the row's.
     pub(super) fn fits(&self, path: &str) -> bool {
         let mut parts = path.split('/');
         for name in self.names {
@@ -325,12 +324,12 @@ pub(super) fn join(base: &str, names: &[&str]) -> String {
     path
 }
 
-/// Tells whether a path below a directory may match names that begin so and go on with wildcards.
+/// Returns whether a path below a directory may match names that begin with `partial` and continue with wildcards.
 fn partial_fits(below: &str, partial: &str, rest: &str) -> bool {
     !partial.is_empty() && below.starts_with(partial) && rest.contains('/')
 }
 
-/// Returns what a path through a process leads to: its root, or the directory it is in.
+/// Returns where a path through a process leads: to its root, or to its directory.
 fn through_process(path: &str, context: &CallContext) -> Vec<String> {
     let parts: Vec<&str> = path.trim_start_matches('/').split('/').collect();
     let ["proc", _, rest @ ..] = parts.as_slice() else {

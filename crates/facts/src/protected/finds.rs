@@ -1,4 +1,4 @@
-//! Searches whose finds are changed: `find -delete`, `find -exec`, `find | xargs`, `ls -A | xargs`.
+//! Searches whose results are changed: `find -delete`, `find -exec`, `find | xargs`, `ls -A | xargs`.
 
 use interlock_core::facts::{SimpleCommand, Word};
 
@@ -9,25 +9,25 @@ use crate::{
     touched::program,
 };
 
-/// Entries of a protected directory that a search is tried on.
+/// Maximum number of entries of a protected directory that a search is tested on.
 const ENTRIES_MAX: usize = 200;
-/// Levels below a protected directory that a search is tried on: a run's files lie three below the state directory.
+/// Number of levels below a protected directory that a search is tested on: a run's files are three below the state directory.
 const LEVELS_MAX: usize = 3;
-/// Paths looked at on one level.
+/// Maximum number of paths per level.
 const LEVEL_MAX: usize = 1000;
 
-/// What a search finds: every pattern that must fit, and those that must not.
+/// Criteria of a search: every pattern that must match, and those that must not.
 #[derive(Debug, Default)]
 struct Criteria<'c> {
     tests: Vec<(bool, &'c str)>,
     without: Vec<(bool, &'c str)>,
-    /// Whether one of the tests is enough.
+    /// Whether one match is enough.
     any: bool,
     depth_max: Option<usize>,
 }
 
 impl Guarded<'_> {
-    /// Looks at what a search finds, in a line that changes what is found.
+    /// Checks the results of a search, in a line that changes them.
     pub(super) fn in_finds(&self, command: &SimpleCommand, view: &LineView<'_>) -> Option<String> {
         let (places, wanted) = match program(command)? {
             "find" => read_find(command),
@@ -46,7 +46,7 @@ impl Guarded<'_> {
             }
             _ => return None,
         };
-        // What is removed as a whole is judged as that, whatever it holds.
+        // A directory that is removed entirely is judged as such, whatever it contains.
         let whole = deletes(command) && is_of_everything(command);
         if whole || !changes_finds(command, view) {
             return None;
@@ -64,7 +64,7 @@ impl Guarded<'_> {
         })
     }
 
-    /// Lists protected paths that are there below a directory, with what they hold, some levels deep.
+    /// Lists existing protected paths below a directory, with their contents to a limited depth.
     fn existing_below(&self, directory: &str) -> Vec<String> {
         let mut found = Vec::new();
         for thing in super::places(self.context, self.disk) {
@@ -92,7 +92,7 @@ impl Guarded<'_> {
         found
     }
 
-    /// Lists what the directories among these hold.
+    /// Lists the contents of the directories among these.
     fn entries_of(&self, paths: &[String]) -> Vec<String> {
         let is_directory = |path: &&String| {
             let seen = self.disk.look(path);
@@ -108,19 +108,19 @@ impl Guarded<'_> {
     }
 }
 
-/// Tells whether a search removes what it finds.
+/// Returns whether a search removes its results.
 fn deletes(command: &SimpleCommand) -> bool {
     let mut words = command.words.iter().filter_map(Word::literal);
     words.any(|word| word == "-delete")
 }
 
-/// Tells whether nothing narrows a search.
+/// Returns whether a search has no criteria.
 fn is_of_everything(command: &SimpleCommand) -> bool {
     let mut words = command.words.iter().skip(1).filter_map(Word::literal);
     words.all(|word| !word.starts_with(['-', '(', '!']) || matches!(word, "-delete" | "-depth"))
 }
 
-/// Tells whether a line removes or writes what a search of it finds.
+/// Returns whether a line removes or writes the results of one of its searches.
 fn changes_finds(command: &SimpleCommand, view: &LineView<'_>) -> bool {
     let handed_on = view.shell.commands.iter().any(|other| {
         let on = other
@@ -157,7 +157,7 @@ fn read_find(command: &SimpleCommand) -> (Vec<&str>, Criteria<'_>) {
                 continue;
             }
             "-o" | "-or" => wanted.any = true,
-            // What stood before it is left out.
+            // Drop what came before it.
             "-prune" => wanted.without.append(&mut wanted.tests),
             "-name" | "-iname" | "-path" | "-ipath" | "-wholename" | "-iwholename" => {
                 let is_path = word.contains("path") || word.contains("whole");
@@ -202,19 +202,19 @@ impl Criteria<'_> {
         passes && !deep && !self.without.iter().any(left_out)
     }
 
-    /// Tells whether what is left out holds the path.
+    /// Returns whether an exclusion contains the path.
     fn names_above(&self, (is_path, pattern): &(bool, &str), below: &str) -> bool {
         !is_path && below.split('/').any(|part| matches_all(pattern, part))
     }
 }
 
-/// Tells whether a path lies below what a pattern without an open end names.
+/// Returns whether a path is below what a pattern without trailing wildcard names.
 fn is_below(pattern: &str, path: &str) -> bool {
     path.strip_prefix(pattern)
         .is_some_and(|rest| rest.starts_with('/'))
 }
 
-/// Matches as `find` does: a wildcard takes dots and slashes too.
+/// Matches like `find`: a wildcard also matches dots and slashes.
 fn matches_all(pattern: &str, text: &str) -> bool {
     fits(&format!(".{pattern}"), &format!(".{text}")) && !text.ends_with('*')
 }

@@ -1,4 +1,4 @@
-//! Places of this machine in the form that paths are compared in, made once for a call.
+//! Locations on this machine in the form in which paths are compared, computed once per call.
 
 use super::{
     files::join,
@@ -8,24 +8,24 @@ use super::{
 };
 use crate::context::CallContext;
 
-/// Places of one person and one project, each folded.
+/// Locations of one person and one project, each folded.
 #[derive(Debug)]
 pub(super) struct FoldedPlaces {
     pub(super) project: String,
     pub(super) home: Option<String>,
-    /// Where Interlock's state lies.
+    /// Interlock's state directory.
     pub(super) state: Option<String>,
-    /// Where the person's configuration of Interlock lies.
+    /// The person's configuration directory for Interlock.
     pub(super) config: Option<String>,
     /// Interlock's own programs.
     pub(super) programs: Vec<String>,
-    /// Directories of configuration.
+    /// Configuration directories.
     pub(super) config_bases: Vec<String>,
-    /// What a variable moves: the names of the row, and where it leads.
+    /// Locations moved by a variable: the names of the row, and the new path.
     pub(super) moved: Vec<(String, String)>,
 }
 
-/// A protected path whose place is known.
+/// A protected path with a known location.
 #[derive(Debug)]
 pub(super) struct Anchor {
     pub(super) path: String,
@@ -51,7 +51,7 @@ impl FoldedPlaces {
     }
 }
 
-/// Lists every protected path whose place is known, there or not.
+/// Lists every protected path with a known location, whether it exists or not.
 pub(super) fn anchors(context: &CallContext) -> Vec<Anchor> {
     let rows = FILES.iter().flat_map(|row| {
         let bases = bases(row.under, context);

@@ -1,4 +1,4 @@
-//! Version control: its configuration, and what it brings back or takes away.
+//! Version control: its configuration, and files that it restores or removes.
 
 use interlock_core::facts::{SimpleCommand, Word};
 
@@ -47,7 +47,7 @@ impl Guarded<'_> {
             .or_else(|| self.covered(&inner, subcommand, operands))
     }
 
-    /// Returns where version control runs: `-C` counts.
+    /// Returns the directory in which git runs, including `-C`.
     fn git_directory(&self, command: &SimpleCommand) -> Option<String> {
         let words: Vec<&str> = command.words.iter().filter_map(Word::literal).collect();
         let at = words.iter().position(|word| *word == "-C");
@@ -57,7 +57,7 @@ impl Guarded<'_> {
         }
     }
 
-    /// Looks at what a command does to every file below a directory.
+    /// Checks what a command does to every file below a directory.
     fn covered(
         &self,
         command: &SimpleCommand,
@@ -100,7 +100,7 @@ impl Guarded<'_> {
     }
 }
 
-/// Tells whether `git clean` removes anything.
+/// Returns whether `git clean` removes anything.
 fn cleans(words: &[&str]) -> bool {
     let letter = |wanted: char| {
         let short = |word: &&&str| word.starts_with('-') && !word.starts_with("--");
@@ -110,12 +110,12 @@ fn cleans(words: &[&str]) -> bool {
     !dry && (letter('f') || words.contains(&"--force"))
 }
 
-/// Tells whether a command brings whole directories back.
+/// Returns whether a command restores entire directories.
 fn restores_all(subcommand: &str, words: &[&str]) -> bool {
     let options = || words.iter().filter(|word| word.starts_with('-'));
     let short =
         |letter: char| options().any(|word| !word.starts_with("--") && word.contains(letter));
-    // Git takes every beginning of a long option that means one alone.
+    // Git accepts every unambiguous prefix of a long option.
     let long =
         |name: &str| options().any(|word| word.len() > 2 && name.starts_with(option_name(word)));
     let forced = short('f') || long("--force");
@@ -126,9 +126,9 @@ fn restores_all(subcommand: &str, words: &[&str]) -> bool {
         }
         "reset" => long("--hard") || long("--merge"),
         "switch" => forced || long("--discard-changes"),
-        // A new branch keeps the files as they are.
+        // A new branch keeps the files unchanged.
         "checkout" if short('b') || short('B') || long("--orphan") => forced,
-        // A branch is no directory; a path is.
+        // A branch is not a directory; a path is.
         _ => forced || words.iter().any(|word| !word.starts_with('-')),
     }
 }
@@ -148,7 +148,7 @@ fn git_subcommand(command: &SimpleCommand) -> Option<(&str, &[Word])> {
     }
 }
 
-/// Looks at `git config`: a key that it may write, or none at all.
+/// Checks `git config`, which may write only certain keys.
 fn git_config(operands: &[Word]) -> Option<String> {
     const READS: [&str; 9] = [
         "--get",
@@ -175,7 +175,7 @@ fn git_config(operands: &[Word]) -> Option<String> {
         "edit",
     ];
     let literals: Vec<&str> = operands.iter().filter_map(Word::literal).collect();
-    // Options end at the key: what stands behind it is a value, whatever it looks like.
+    // Options end at the key: what follows it is a value, whatever it looks like.
     let key = literals.iter().position(|word| !word.starts_with('-'));
     let (before, behind) = literals.split_at(key.map_or(literals.len(), |at| at + 1));
     let valued = behind.iter().any(|word| word.starts_with('-'));
@@ -202,10 +202,10 @@ fn git_config(operands: &[Word]) -> Option<String> {
     })
 }
 
-/// Tells whether a key of the configuration of version control runs nothing.
+/// Returns whether a configuration key of git cannot run anything.
 pub(crate) fn is_harmless_key(key: &str) -> bool {
     let lower = key.to_lowercase();
-    // What stands between the first and the last dot is one name, dots and all.
+    // The part between the first and the last dot is one name, including dots.
     let Some((section, rest)) = lower.split_once('.') else {
         return false;
     };

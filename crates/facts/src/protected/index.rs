@@ -1,31 +1,31 @@
-//! What version control knows of a project's files: its index, as far as that is needed.
+//! The index of a project's git repository, as far as needed.
 
 use std::collections::BTreeMap;
 
 use super::list::repository;
 use crate::{disk::Disk, path::is_within};
 
-/// Bytes of the largest index that is read.
+/// Maximum size of an index in bytes.
 const BYTES_MAX: u64 = 64 * 1024 * 1024;
-/// Bytes of an entry before its path.
+/// Number of bytes of an entry before its path.
 const HEAD: usize = 62;
 
-/// The files that version control keeps, with what they were when it last looked.
+/// Files in the index, with their state when git last examined them.
 #[derive(Debug, Default)]
 pub(super) struct Index {
     /// Modification time in seconds and size, by absolute path.
     files: BTreeMap<String, (u64, u64)>,
-    /// Whether there is one that cannot be read.
+    /// Whether the index exists but cannot be read.
     unknown: bool,
 }
 
 impl Index {
-    /// Tells whether nothing at or below a path is kept.
+    /// Returns whether no file at or below a path is in the index.
     pub(super) fn holds_none_below(&self, path: &str) -> bool {
         self.unknown || !self.files.keys().any(|file| is_within(file, path))
     }
 
-    /// Tells whether something at or below a path is kept and is not as it was.
+    /// Returns whether some file at or below a path is in the index and has changed.
     pub(super) fn differs_below(&self, path: &str, disk: &dyn Disk) -> bool {
         let differs = |file: &str, (modified, size): (u64, u64)| {
             disk.stamp(file).is_none_or(|stamp| {
@@ -82,7 +82,7 @@ fn entries(bytes: &[u8], root: &str) -> Option<Index> {
         let path = bytes.get(begin..begin + length)?;
         let path = format!("{root}/{}", String::from_utf8_lossy(path));
         files.insert(path, (u64::from(modified), u64::from(size)));
-        // Filled up with zeros to a multiple of eight.
+        // Padded with zeros to a multiple of eight.
         at += (begin - at + length) / 8 * 8 + 8;
     }
     Some(Index {

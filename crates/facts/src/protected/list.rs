@@ -1,4 +1,4 @@
-//! Every protected thing of one project and one person, there or not.
+//! Lists every protected path of one project and one person, whether it exists or not.
 
 use foldhash::{HashSet, HashSetExt as _};
 
@@ -15,11 +15,11 @@ use crate::{
 /// A protected file or directory.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ProtectedPath {
-    /// Its absolute path, as named; links at its end are not followed.
+    /// Absolute path as named; links at its end are not resolved.
     pub path: String,
-    /// What it is, for people.
+    /// Description for people.
     pub what: &'static str,
-    /// Whether everything below it is meant.
+    /// Whether everything below it is included.
     pub deep: bool,
     /// Names directly below it that are not protected.
     pub but: &'static [&'static str],
@@ -27,58 +27,57 @@ pub struct ProtectedPath {
     pub compared: Compared,
 }
 
-/// How a protected thing is compared with the run's start.
+/// How a protected file or directory is compared with the run's start.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Compared {
     /// Not at all.
     Not,
-    /// Every byte, of every file below it where it is a directory.
+    /// Every byte, for a directory of every file below it.
     Whole,
-    /// The keys of a client's JSON settings that decide what runs.
+    /// The keys of a client's JSON settings that determine what runs.
     Settings,
-    /// The same of a client's TOML settings.
+    /// The same for a client's TOML settings.
     Toml,
-    /// The configuration of version control, without the keys that may be written.
+    /// The configuration of git, without the keys that may be written.
     Git,
     /// Lines that are neither empty nor comments.
     Lines,
-    /// Of a directory, only these parts.
+    /// Only these parts of a directory.
     Parts(&'static [Part]),
 }
 
 /// A part of a protected directory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Part {
-    /// Its name below the directory.
+    /// Name below the directory.
     pub name: &'static str,
     /// How it is compared.
     pub compared: Compared,
 }
 
-/// Lists every protected thing of the project and the person, there or not.
+/// Lists every protected path of the project and the person, whether it exists or not.
 ///
-/// Rows that hold anywhere are listed for the project's root, the working
-/// directory and home; Interlock's own places come last. `context` must
-/// be resolved.
+/// Rows that apply anywhere are listed for the project's root, the working directory and home; Interlock's own paths come last.
+/// `context` must be resolved.
 #[must_use]
 pub fn protected_paths(context: &CallContext, disk: &dyn Disk) -> Vec<ProtectedPath> {
     let mut list = List::new(disk);
     list.of(context);
-    // Not compared with the run's start: the working directory is another each time.
+    // Not compared with the run's start: the working directory may differ each time.
     if context.site.cwd != context.project_root {
         list.of(&CallContext::of_project(context.site.cwd.clone()));
     }
     list.found
 }
 
-/// The same without those of the working directory.
+/// Lists the same without those of the working directory.
 pub(crate) fn places(context: &CallContext, disk: &dyn Disk) -> Vec<ProtectedPath> {
     let mut list = List::new(disk);
     list.of(context);
     list.found
 }
 
-/// Returns the directories that rows count from here.
+/// Returns the base directories of rows.
 pub(super) fn bases(under: Under, context: &CallContext) -> Vec<String> {
     let home = context.home.clone();
     match under {
@@ -93,7 +92,7 @@ pub(super) fn bases(under: Under, context: &CallContext) -> Vec<String> {
     }
 }
 
-/// Returns the directories of configuration: as set, and as it is without a setting.
+/// Returns the configuration directories: the configured one, and the default one.
 pub(super) fn config_bases(context: &CallContext) -> Vec<String> {
     let set = context
         .config_directory
@@ -112,7 +111,7 @@ struct List<'a> {
     found: Vec<ProtectedPath>,
 }
 
-/// About as many as there are, so that the list need not grow.
+/// Capacity that avoids growing the list.
 const PLACES: usize = 256;
 
 impl<'a> List<'a> {
@@ -124,7 +123,7 @@ impl<'a> List<'a> {
         }
     }
 
-    /// Adds those of one project and one person that are not listed yet.
+    /// Adds the paths of one project and one person that are not listed yet.
     fn of(&mut self, context: &CallContext) {
         let bases = [Under::Any, Under::Home, Under::Config, Under::Root]
             .map(|under| (under, bases(under, context)));
@@ -146,7 +145,7 @@ impl<'a> List<'a> {
 
     fn row(&mut self, row: &Row, base: &str) {
         let path = join(base, row.names);
-        // The one row with an open end has two names.
+        // The only row that ends with a wildcard has two names.
         if row.names.last().is_some_and(|name| name.ends_with('*')) {
             self.add(format!("{path}c"), row);
         }
@@ -177,7 +176,7 @@ impl<'a> List<'a> {
 
     /// Adds the repository that a work tree's `.git` file or an ancestor's directory leads to.
     fn version_control(&mut self, context: &CallContext) {
-        // As a file it says where the hooks and the configuration are.
+        // If `.git` is a file, it names the directory of hooks and configuration.
         let pointer = join(&context.project_root, &[".git"]);
         if self.disk.look(&pointer).map(|seen| seen.kind) == Some(Kind::File) {
             self.push(pointer, ("version control", false, &[]), Compared::Whole);
@@ -211,10 +210,10 @@ impl<'a> List<'a> {
     }
 }
 
-/// Bytes of a file that says where a repository is.
+/// Maximum size of a file that points to a repository, in bytes.
 const POINTER_MAX: u64 = 4_096;
 
-/// Finds the directory whose hooks and configuration count in `root`.
+/// Finds the directory whose hooks and configuration apply in `root`.
 pub(super) fn repository(root: &str, disk: &dyn Disk) -> Option<String> {
     let mut at = root;
     let entry = loop {
@@ -236,7 +235,7 @@ pub(super) fn repository(root: &str, disk: &dyn Disk) -> Option<String> {
     Some(pointed(&format!("{own}/commondir"), "", disk).unwrap_or(own))
 }
 
-/// Reads a file that holds a path, relative to where the file lies.
+/// Reads a file that contains a path, relative to the file's directory.
 fn pointed(file: &str, label: &str, disk: &dyn Disk) -> Option<String> {
     let bytes = disk.read(file, POINTER_MAX).ok()??;
     let text = String::from_utf8(bytes).ok()?;

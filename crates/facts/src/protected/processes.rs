@@ -1,4 +1,4 @@
-//! Signals to the client, to Interlock, and to everybody.
+//! Signals to the client, to Interlock, and to all processes.
 
 use interlock_core::facts::{SimpleCommand, Word};
 
@@ -9,7 +9,7 @@ use super::{
 };
 use crate::{summary::one_line, touched::program};
 
-/// Bytes of a process's name.
+/// Maximum length of a process's name in bytes.
 const NAME_MAX: u64 = 64;
 
 impl Guarded<'_> {
@@ -36,11 +36,11 @@ impl Guarded<'_> {
         }
     }
 
-    /// Tells whether a target of `kill` is a process that guards, or all of them.
+    /// Returns whether a target of `kill` is a guarding process, or all processes.
     fn is_guard(&self, target: &Word, view: &LineView<'_>) -> bool {
         match target {
             Word::Literal(text) => {
-                // `-5` is the group of 5.
+                // `-5` is the process group 5.
                 let number = text.trim_start_matches('-');
                 let everyone = matches!(text.as_str(), "1" | "-1") || number == "0";
                 let client = self.context.site.pid.map(|id| id.to_string());
@@ -59,7 +59,7 @@ impl Guarded<'_> {
         }
     }
 
-    /// Tells by its name whether a process is a client or Interlock.
+    /// Returns whether a process is a client or Interlock, by its name.
     fn process_guards(&self, number: &str) -> bool {
         let name = self.disk.read(&format!("/proc/{number}/comm"), NAME_MAX);
         let name = name.ok().flatten().unwrap_or_default();
@@ -68,7 +68,7 @@ impl Guarded<'_> {
     }
 }
 
-/// Tells whether a command finds the process of a client or of Interlock.
+/// Returns whether a command finds the process of a client or of Interlock.
 fn finds_a_guard(command: &SimpleCommand) -> bool {
     let Some(name) = program(command) else {
         return false;
@@ -79,14 +79,14 @@ fn finds_a_guard(command: &SimpleCommand) -> bool {
     };
     let lists = PROCESS_LISTERS.contains(&name);
     lists && texts().any(|text| names_a_guard(text) || text.contains("ppid") || text.contains("PPID"))
-        // What a list of processes is searched for.
+        // The pattern that a list of processes is searched for.
         || matches!(name, "grep" | "egrep" | "fgrep" | "awk" | "sed" | "rg")
             && texts().any(names_a_guard)
 }
 
-/// Looks at the words of a program that signals by name.
+/// Checks the words of a program that sends signals by name.
 fn by_name<'w>(name: &'w str, words: &[&'w Word]) -> Option<&'w str> {
-    /// Options of `pkill` and its kin that choose processes by something else than a name.
+    /// Options of `pkill` and similar programs that select processes by something other than a name.
     const CHOOSERS: &[&str] = &[
         "-u",
         "-U",
@@ -131,7 +131,7 @@ fn by_name<'w>(name: &'w str, words: &[&'w Word]) -> Option<&'w str> {
         name == "pkill" && !word.starts_with('-') && names.any(|name| name.contains(word))
     };
     let guard = all.iter().find(|word| names_a_guard(word) || part(word));
-    // A pattern of a name may be any name.
+    // A pattern may match any name.
     let pattern = all.iter().find(|word| {
         !word.starts_with('-') && word.contains(['.', '*', '[', '?', '+', '|', '\\', '$', '('])
     });
@@ -143,7 +143,7 @@ fn by_name<'w>(name: &'w str, words: &[&'w Word]) -> Option<&'w str> {
         .or_else(|| dynamic.map(|word| shown(word)))
 }
 
-/// Tells whether an option is a signal: `-KILL`, `-SIGTERM`, `-USR1`, `-9`.
+/// Returns whether an option is a signal: `-KILL`, `-SIGTERM`, `-USR1`, `-9`.
 ///
 /// One letter and a number, as in `-P4242`, is an option with its value.
 fn is_signal(option: &str) -> bool {
@@ -153,10 +153,9 @@ fn is_signal(option: &str) -> bool {
         .all(|byte| byte.is_ascii_digit() || is_named && byte.is_ascii_uppercase())
 }
 
-/// Tells whether a pattern may match the name of a client or of Interlock.
+/// Returns whether a pattern may match the name of a client or of Interlock.
 ///
-/// Only the letters that are sure are looked at: a pattern with four of them in
-/// a row that no such name has is about something else.
+/// Only literal letters are examined: a pattern with four consecutive letters that occur in no such name matches something else.
 fn could_be_a_guard(pattern: &str) -> bool {
     let lower = pattern.to_lowercase();
     let mut sure = lower.split(|c: char| !(c.is_alphanumeric() || c == ' ' || c == '/'));

@@ -1,4 +1,4 @@
-//! Interlock's own program, whatever it is called.
+//! Interlock's own program, whatever its name.
 
 use interlock_core::facts::{CommandClass, SimpleCommand, Word};
 
@@ -8,11 +8,11 @@ use super::{
 };
 use crate::{path::plain, summary::one_line, touched::program};
 
-/// Bytes of the largest file that is compared with a program.
+/// Maximum size of a file that is compared with a program, in bytes.
 const BYTES_MAX: u64 = 256 * 1024 * 1024;
 
 impl Guarded<'_> {
-    /// Looks for Interlock's own program as a command, or as a word of one that is opaque.
+    /// Searches for Interlock's own program as a command, or as a word of an opaque one.
     pub(super) fn own_program(
         &self,
         command: &SimpleCommand,
@@ -43,7 +43,7 @@ impl Guarded<'_> {
             || self.leads_to_program(command, name)
     }
 
-    /// Judges the word behind the program: some only report.
+    /// Judges the subcommand: some only report.
     fn act(&self, command: &SimpleCommand, at: usize) -> Option<String> {
         let word = match command.words.get(at + 1)? {
             Word::Literal(word) if word == "graph" && writes_a_file(command) => word,
@@ -62,7 +62,7 @@ impl Guarded<'_> {
             let whole = self.whole(command, name);
             return whole.is_some_and(|whole| self.is_program(&whole));
         }
-        // What the tables know is what it is called.
+        // A program in the tables is what its name says.
         if command.class != CommandClass::Unknown {
             return false;
         }
@@ -74,7 +74,7 @@ impl Guarded<'_> {
             .is_some_and(|path| self.is_program(&path))
     }
 
-    /// Tells whether a path is one of Interlock's programs, by place, identity or content.
+    /// Returns whether a path is one of Interlock's programs, by location, identity or contents.
     pub(super) fn is_program(&self, path: &str) -> bool {
         let real = self.disk.real(path).unwrap_or_else(|_| plain(path));
         let id = |path: &str| self.disk.look(path).and_then(|seen| seen.id);
@@ -100,7 +100,7 @@ impl Guarded<'_> {
     }
 }
 
-/// Tells whether a command is a file that a line makes which names Interlock.
+/// Returns whether a command is a file that the line creates and that names Interlock.
 fn made_here(command: &SimpleCommand, name: &str, view: &LineView<'_>) -> bool {
     let Some((_, last)) = name.rsplit_once('/') else {
         return false;
@@ -126,7 +126,7 @@ fn own_package(command: &SimpleCommand) -> Option<&str> {
     let mut words = command.words.iter().skip(1).filter_map(Word::literal);
     let mut plain = words.clone().filter(|word| !word.starts_with('-'));
     let first = plain.next().unwrap_or_default();
-    // Its options come first, and say what it does.
+    // Its options come first, and select the operation.
     let reports = !matches!(installer, "dpkg" | "rpm" | "pacman")
         && (INSTALLER_REPORTS.contains(&first)
             || words
@@ -150,7 +150,7 @@ fn said(word: &str) -> String {
     format!("the command `{PROGRAM} {}`", one_line(word, 40))
 }
 
-/// Tells whether a drawing is written to a file.
+/// Returns whether a drawing is written to a file.
 fn writes_a_file(command: &SimpleCommand) -> bool {
     command.words.iter().skip(2).any(|word| match word {
         Word::Literal(text) => text.starts_with("-o") || text.starts_with("--o"),

@@ -1,15 +1,15 @@
-//! The tables of protected things. No logic.
+//! Tables of protected files and commands. No logic.
 
 use super::list::{Compared, Part};
 
-/// Where a row counts from.
+/// Base directory of a row.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Under {
     /// Any directory: a project may lie in another.
     Any,
     /// The person's home directory.
     Home,
-    /// The person's directory of configuration: `$XDG_CONFIG_HOME`, or `.config` in home.
+    /// The person's configuration directory: `$XDG_CONFIG_HOME`, or `.config` in home.
     Config,
     /// The root of the file system.
     Root,
@@ -18,15 +18,15 @@ pub(super) enum Under {
 /// One protected file or directory.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Row {
-    /// Where it counts from.
+    /// Base directory.
     pub(super) under: Under,
-    /// Its names, one below the other, in lower case; `*` ends the last one.
+    /// Path components in lower case; the last one may end with `*`.
     pub(super) names: &'static [&'static str],
     /// Names directly below it that are not protected.
     pub(super) but: &'static [&'static str],
-    /// Whether everything below it is meant.
+    /// Whether everything below it is included.
     pub(super) deep: bool,
-    /// What it is.
+    /// Description for people.
     pub(super) what: &'static str,
     /// How it is compared with the run's start.
     pub(super) compared: Compared,
@@ -53,7 +53,7 @@ const fn file(under: Under, names: &'static [&'static str], what: &'static str) 
     }
 }
 
-/// Something below the root that the system runs by itself, and changes by itself.
+/// Creates a row for a file below the root that the system itself runs and changes.
 const fn machine(names: &'static [&'static str]) -> Row {
     tree(Under::Root, names, MACHINE).by(Compared::Not).open()
 }
@@ -67,7 +67,7 @@ impl Row {
         Self { compared, ..self }
     }
 
-    /// Something a person may open.
+    /// Lets a person's configuration open the row.
     const fn open(self) -> Self {
         Self {
             opens: true,
@@ -89,7 +89,7 @@ const fn part(name: &'static str, compared: Compared) -> Part {
     Part { name, compared }
 }
 
-/// What is compared of `.claude`: the rest are transcripts, caches and notes.
+/// Compared parts of `.claude`: the rest are transcripts, caches and notes.
 const CLAUDE: Compared = Compared::Parts(&[
     part("settings.json", Compared::Settings),
     part("settings.local.json", Compared::Settings),
@@ -156,7 +156,7 @@ const FISH: Compared = Compared::Parts(&[
     part("conf.d", Compared::Whole),
     part("functions", Compared::Whole),
 ]);
-/// What is compared of an editor's directory: the rest are plugins and caches.
+/// Compared parts of an editor's directory: the rest are plugins and caches.
 const VIM: Compared = Compared::Parts(&[
     part("vimrc", Compared::Whole),
     part("init.vim", Compared::Whole),
@@ -179,7 +179,7 @@ const GIT_INFO: Compared = Compared::Parts(&[
     part("attributes", Compared::Lines),
 ]);
 
-/// Every protected file and directory, but for those whose place is a setting.
+/// Every protected file and directory, except those located by a setting.
 pub(super) const FILES: &[Row] = &[
     tree(Under::Any, &[".interlock"], OWN),
     tree(Under::Root, &["etc", "interlock"], OWN),
@@ -192,7 +192,7 @@ pub(super) const FILES: &[Row] = &[
     file(Under::Any, &[".mcp.json"], CLIENT),
     tree(Under::Any, &[".codex"], CLIENT).by(CODEX),
     tree(Under::Any, &[".gemini"], CLIENT).by(GEMINI),
-    // Within the directory already; by this name a variable puts files of it elsewhere.
+    // Already inside the directory; a variable puts files with this name elsewhere.
     file(Under::Any, &[".gemini", "settings.json"], CLIENT).by(Compared::Not),
     file(Under::Any, &[".cursor", "hooks.json"], CLIENT),
     file(Under::Any, &[".cursor", "mcp.json"], CLIENT),
@@ -207,7 +207,7 @@ pub(super) const FILES: &[Row] = &[
     file(Under::Any, &[".github", "mcp.json"], CLIENT),
     tree(Under::Any, &[".copilot"], CLIENT).by(COPILOT),
     tree(Under::Config, &["opencode"], CLIENT).by(OPENCODE),
-    // Packages of plugins that were fetched, and catalogues that plugins are updated from; the clients change them.
+    // Fetched packages of plugins, and catalogues from which plugins are updated; the clients change them.
     tree(Under::Home, &[".cache", "opencode"], CLIENT).by(Compared::Not),
     tree(Under::Home, &[".cache", "copilot"], CLIENT).by(Compared::Not),
     tree(Under::Config, &["github-copilot"], CLIENT).by(COPILOT),
@@ -278,7 +278,7 @@ pub(super) const FILES: &[Row] = &[
     file(Under::Home, &[".emacs"], EDITOR).open(),
     tree(Under::Home, &[".emacs.d"], EDITOR).by(EMACS).open(),
     tree(Under::Config, &["emacs"], EDITOR).by(EMACS).open(),
-    // What package managers and builds read to choose programs.
+    // Files from which package managers and builds choose programs.
     file(Under::Any, &[".npmrc"], BUILD).open(),
     file(Under::Any, &[".pnpmfile.cjs"], BUILD).open(),
     file(Under::Any, &[".pnpmfile.mjs"], BUILD).open(),
@@ -289,7 +289,7 @@ pub(super) const FILES: &[Row] = &[
     file(Under::Any, &[".mvn", "jvm.config"], BUILD).open(),
     file(Under::Any, &[".mvn", "maven.config"], BUILD).open(),
     file(Under::Any, &[".mvn", "extensions.xml"], BUILD).open(),
-    // `_` is made anew by each installation of packages.
+    // Each installation of packages creates `_` anew.
     tree(Under::Any, &[".husky"], HOOKS).but(&["_"]).open(),
     file(Under::Home, &[".bunfig.toml"], BUILD).open(),
     file(Under::Home, &[".bazelrc"], BUILD).open(),
@@ -302,7 +302,7 @@ pub(super) const FILES: &[Row] = &[
     file(Under::Home, &[".mavenrc"], BUILD).open(),
     file(Under::Home, &[".pip", "pip.conf"], BUILD).open(),
     tree(Under::Config, &["pip"], BUILD).open(),
-    // What terminals and readers run when they start.
+    // Programs that terminals and pagers run when they start.
     file(Under::Home, &[".tmux.conf"], PERSON).open(),
     tree(Under::Config, &["tmux"], PERSON).by(TMUX).open(),
     file(Under::Home, &[".screenrc"], PERSON).open(),
@@ -314,7 +314,7 @@ pub(super) const FILES: &[Row] = &[
     file(Under::Home, &[".irbrc"], PERSON).open(),
     file(Under::Home, &[".pryrc"], PERSON).open(),
     file(Under::Any, &[".rprofile"], PERSON).open(),
-    // Shells: every file that one reads when it starts or ends.
+    // Every file that a shell reads when it starts or ends.
     file(Under::Home, &[".bashrc"], SHELL).open(),
     file(Under::Home, &[".bash_profile"], SHELL).open(),
     file(Under::Home, &[".bash_login"], SHELL).open(),
@@ -361,7 +361,7 @@ pub(super) const FILES: &[Row] = &[
     tree(Under::Config, &["autostart"], PERSON).open(),
     tree(Under::Home, &[".ssh"], PERSON).by(SSH).open(),
     tree(Under::Home, &["library", "launchagents"], PERSON).open(),
-    // The machine starts these by itself, and keeps them by itself.
+    // The system starts and maintains these itself.
     machine(&["etc", "crontab"]),
     machine(&["etc", "anacrontab"]),
     machine(&["etc", "cron.d"]),
@@ -384,21 +384,21 @@ pub(super) const FILES: &[Row] = &[
     machine(&["library", "launchdaemons"]),
 ];
 
-/// The name of Interlock's own command.
+/// Name of Interlock's own command.
 pub(super) const PROGRAM: &str = "interlock";
 /// Name of the program behind `interlock shared`.
 pub(super) const SHARED: &str = "interlock-shared";
 
-/// How the names of packages begin that hold Interlock or a plugin of it.
+/// Prefixes of the names of packages that contain Interlock or a plugin of it.
 pub(super) const OWN_PACKAGES: &[&str] = &["@interlock-cli/"];
 
-/// Programs that install packages, and with that replace or remove them.
+/// Programs that install packages, and so can replace or remove them.
 pub(super) const INSTALLERS: &[&str] = &[
     "npm", "pnpm", "yarn", "bun", "cargo", "brew", "apt", "apt-get", "aptitude", "dpkg", "dnf",
     "yum", "rpm", "pacman", "apk", "nix", "nix-env", "snap", "port",
 ];
 
-/// First words of theirs that only report.
+/// Subcommands of them that only report.
 pub(super) const INSTALLER_REPORTS: &[&str] = &[
     "ls",
     "list",
@@ -422,7 +422,7 @@ pub(super) const INSTALLER_REPORTS: &[&str] = &[
     "--help",
 ];
 
-/// First words after it that only report.
+/// Subcommands of Interlock that only report.
 pub(super) const REPORTS: &[&str] = &[
     "status",
     "list",
@@ -439,7 +439,7 @@ pub(super) const REPORTS: &[&str] = &[
     "-h",
 ];
 
-/// First words after it that do more: what is looked for where only text is known.
+/// Subcommands that do more; they are searched for in unparsed text.
 pub(super) const ACTS: &[&str] = &[
     "approve",
     "attest",
@@ -469,12 +469,12 @@ pub(super) const ACTS: &[&str] = &[
     "watch",
 ];
 
-/// Those of them that only a person says.
+/// Subcommands among them that only a person may use.
 pub(super) const ANSWERS: &[&str] = &[
     "approve", "attest", "reject", "resume", "cancel", "token", "tools",
 ];
 
-/// Names of the programs of clients.
+/// Names of clients' programs.
 pub(super) const CLIENTS: &[&str] = &[
     "claude",
     "codex",
@@ -485,7 +485,7 @@ pub(super) const CLIENTS: &[&str] = &[
     "opencode",
 ];
 
-/// Parts of the names of packages that hold a client.
+/// Parts of the names of packages that contain a client.
 pub(super) const CLIENT_PACKAGES: &[&str] = &[
     "anthropic-ai/claude-code",
     "openai/codex",
@@ -495,7 +495,7 @@ pub(super) const CLIENT_PACKAGES: &[&str] = &[
     "opencode-ai",
 ];
 
-/// Variables that make a client read other settings; `*` is any ending.
+/// Variables that make a client read other settings; `*` matches any ending.
 pub(super) const CLIENT_VARIABLES: &[&str] = &[
     "HOME",
     "PATH",
@@ -512,7 +512,7 @@ pub(super) const CLIENT_VARIABLES: &[&str] = &[
     "LD_*",
 ];
 
-/// First words of a client's program that change its settings or what guards it.
+/// Subcommands of a client that change its settings or what guards it.
 pub(super) const CLIENT_SETTINGS: &[&str] = &[
     "config",
     "mcp",
@@ -530,15 +530,15 @@ pub(super) const CLIENT_SETTINGS: &[&str] = &[
     "features",
     "setup-token",
     "migrate-installer",
-    // A server that changes settings for whoever asks it.
+    // A server that changes settings on request.
     "app-server",
     "remote-control",
 ];
 
-/// Words behind them that only report.
+/// Further words that only report.
 pub(super) const CLIENT_REPORTS: &[&str] = &["list", "ls", "get", "show", "help", "status"];
 
-/// Options of a client's program that switch off what guards it.
+/// Options of a client that disable what guards it.
 pub(super) const CLIENT_OPTIONS: &[&str] = &[
     "--settings",
     "--setting-sources",
@@ -573,17 +573,17 @@ pub(super) const CLIENT_OPTIONS: &[&str] = &[
     "--extension-sdk-path",
 ];
 
-/// Short options that do the same, by the program that knows them so.
+/// Short options with the same effect, by program.
 pub(super) const CLIENT_SHORT_OPTIONS: &[(&str, &[&str])] = &[
     ("cursor-agent", &["-f", "--force"]),
     ("gemini", &["-y", "-e"]),
     ("gemini-cli", &["-y", "-e"]),
 ];
 
-/// Values of a client's options that do the same.
+/// Values of a client's options with the same effect.
 pub(super) const CLIENT_VALUES: &[&str] = &["bypassPermissions", "danger-full-access"];
 
-/// Version control commands that bring files of the work tree back or take them away.
+/// Git commands that restore or remove files of the work tree.
 pub(super) const RESTORERS: &[&str] = &[
     "checkout",
     "restore",
@@ -612,7 +612,7 @@ pub(super) const RESTORERS: &[&str] = &[
     "mergetool",
 ];
 
-/// Of these, what they do to all files of the work tree where they name none.
+/// Those that affect all files of the work tree if they name none.
 pub(super) const RESTORE_ALL: &[&str] = &[
     "checkout",
     "restore",
@@ -622,11 +622,11 @@ pub(super) const RESTORE_ALL: &[&str] = &[
     "checkout-index",
 ];
 
-/// Words behind a subcommand that only report.
+/// Words after a subcommand that only report.
 pub(super) const GIT_REPORTS: &[&str] =
     &["list", "show", "status", "verify", "list-heads", "summary"];
 
-/// Keys of the version control configuration that run nothing; `*` is one part.
+/// Configuration keys of git that run nothing; `*` is one part.
 pub const CONFIG_KEYS: &[&str] = &[
     "user.*",
     "color.*",
@@ -638,7 +638,7 @@ pub const CONFIG_KEYS: &[&str] = &[
     "remote.*.url",
 ];
 
-/// Parts of a tool's name that say it only reads.
+/// Parts of a tool's name that suggest that it only reads.
 pub(super) const READERS: &[&str] = &[
     "read", "get", "list", "search", "view", "find", "grep", "glob", "fetch", "stat", "tree",
     "info", "show", "describe", "query", "open",

@@ -1,4 +1,4 @@
-//! Reading Interlock's state through what holds it: whole directories, patterns.
+//! Reads of Interlock's state through directories that contain it, or through patterns.
 
 use interlock_core::facts::{SimpleCommand, Word};
 
@@ -6,7 +6,7 @@ use super::{Guarded, LineView, commands::has_option, named, table::FILES, table:
 use crate::{path::plain, touched::program};
 
 impl Guarded<'_> {
-    /// Looks at a command that reads whole directories, or what a pattern names.
+    /// Checks a command that reads entire directories, or the matches of a pattern.
     pub(super) fn in_walk(&self, command: &SimpleCommand, view: &LineView<'_>) -> Option<String> {
         let patterns = command.words.iter().skip(1).filter_map(|word| match word {
             Word::Dynamic(text) => Some(text.as_str()),
@@ -34,10 +34,10 @@ impl Guarded<'_> {
         })
     }
 
-    /// Looks at a pattern of files that may be Interlock's state.
+    /// Checks a pattern of files that may be Interlock's state.
     fn pattern(&self, command: &SimpleCommand, text: &str) -> Option<String> {
         let text = text.replace(['"', '\''], "");
-        // A part that is not known may be anything, but for the beginning.
+        // An unknown part may be anything, except for its beginning.
         let text: Vec<&str> = text
             .split('/')
             .enumerate()
@@ -63,7 +63,7 @@ impl Guarded<'_> {
         fits.then(|| named("may be Interlock's state", &text))
     }
 
-    /// Looks at paths of which parts are known only when the line runs.
+    /// Checks paths of which parts are only known when the line runs.
     pub(super) fn in_partly_known(&self, view: &LineView<'_>) -> Option<String> {
         use interlock_core::facts::PathText;
         let shell = view.shell;
@@ -88,7 +88,7 @@ impl Guarded<'_> {
             .find_map(|value| self.partly_known(value))
     }
 
-    /// Looks at a word with parts that are not known for the name of a protected thing.
+    /// Searches a word with unknown parts for the name of a protected file.
     fn partly_known(&self, text: &str) -> Option<String> {
         let plain = text.replace(['"', '\''], "");
         let plain = plain.trim_start_matches(['>', '<', '&', '|', ' ']);
@@ -118,11 +118,11 @@ impl Guarded<'_> {
     }
 }
 
-/// Programs whose literal operands are read, whatever else they write.
+/// Programs that read their literal operands, whatever they write.
 const COPIERS: &[&str] = &[
     "cp", "install", "rsync", "scp", "tee", "tar", "zip", "rm", "mv", "ln",
 ];
-/// Programs that print names which another command of the line may take.
+/// Programs that print names for other commands of the line.
 const PRINTERS: &[&str] = &["echo", "printf", "ls", "find", "fd"];
 
 /// Returns words that may be, or become, a path that is not known yet.
@@ -151,14 +151,14 @@ fn hints<'v>(view: &LineView<'v>, by: &str) -> Vec<&'v str> {
             }
         }
     }
-    // Text of the line that no command has as a word: lists and documents in one line.
+    // Text of the line that is not a word of any command: lists and documents in one line.
     if handed_on && (view.line.contains("<<<") || view.line.contains("=(")) {
         texts.push(view.line);
     }
     texts
 }
 
-/// Tells whether a command finds files by the name of a protected thing.
+/// Returns whether a command searches for the name of a protected file.
 fn finds_by_name(command: &SimpleCommand) -> bool {
     let finds = matches!(
         program(command),
@@ -185,9 +185,9 @@ fn finds_by_name(command: &SimpleCommand) -> bool {
         })
 }
 
-/// Returns the directories that a command reads with all below them; `None`: it reads none so.
+/// Returns the directories that a command reads recursively; `None` if it reads none.
 ///
-/// An empty list is the directory it runs in.
+/// An empty list is the directory in which it runs.
 fn walked_places<'c>(command: &'c SimpleCommand, view: &LineView<'_>) -> Option<Vec<&'c str>> {
     let words: Vec<&str> = command
         .words
@@ -197,7 +197,7 @@ fn walked_places<'c>(command: &'c SimpleCommand, view: &LineView<'_>) -> Option<
         .collect();
     let operands = || words.iter().copied().filter(|word| !word.starts_with('-'));
     let has = |letter: char, long: &str| has_option(command, letter, long);
-    // The first operand is what is looked for.
+    // The first operand is the search pattern.
     let behind_pattern = || {
         let given = has('e', "--regexp") || has('f', "--file");
         operands().skip(usize::from(!given)).collect()
@@ -233,7 +233,7 @@ fn walked_places<'c>(command: &'c SimpleCommand, view: &LineView<'_>) -> Option<
             let outside = words.contains(&"--no-index");
             outside.then(|| operands().collect())
         }
-        // Names alone, unless another command of the line reads what they name.
+        // Only names, unless another command of the line reads what they name.
         "find" | "fd" | "fdfind" | "ls" | "tree" | "du" => {
             let handed_on = |other: &SimpleCommand| {
                 other.via.iter().any(|via| {
@@ -256,7 +256,7 @@ fn walked_places<'c>(command: &'c SimpleCommand, view: &LineView<'_>) -> Option<
     }
 }
 
-/// Returns the directory of `tar -C`, where it packs something from there.
+/// Returns the directory of `tar -C`, if it packs something from there.
 fn tar_directory<'w>(words: &[&'w str]) -> Option<&'w str> {
     let at = words
         .iter()
@@ -264,7 +264,7 @@ fn tar_directory<'w>(words: &[&'w str]) -> Option<&'w str> {
     words.get(at + 1).copied()
 }
 
-/// Tells whether a pattern of a shell matches a name; one for a hidden name says its dot.
+/// Returns whether a shell pattern matches a name; a pattern for a hidden name must have its dot.
 pub(super) fn fits(pattern: &str, name: &str) -> bool {
     if name.starts_with('.') && !pattern.starts_with('.') {
         return false;
@@ -276,7 +276,7 @@ pub(super) fn fits(pattern: &str, name: &str) -> bool {
     )
 }
 
-/// Matches as a shell does; a set in brackets may be any one character.
+/// Matches like a shell; a bracket expression may match any one character.
 fn matches(pattern: &[char], name: &[char]) -> bool {
     match pattern.split_first() {
         None => name.is_empty(),

@@ -1,15 +1,15 @@
-//! Protected things in text of which nothing more is known.
+//! Protected files and commands in unparsed text.
 
 use super::{
     Guarded, clients, folded, named,
     table::{ACTS, ANSWERS, FILES, PROGRAM, READERS, Row, SHARED, Under},
 };
 
-/// The longest line that is searched; no shell can be started with a longer one as its text.
+/// Maximum length of a line that is searched; no shell can be started with a longer one as an argument.
 const TEXT_MAX: usize = 256 * 1024;
 
 impl Guarded<'_> {
-    /// Looks for the name of a protected thing in text that may be run or written to.
+    /// Searches text that may be run or written to for the name of a protected file.
     pub(super) fn in_text(&self, text: &str) -> Option<String> {
         let lower = text.to_lowercase();
         if lower.contains("interlock_") {
@@ -21,7 +21,7 @@ impl Guarded<'_> {
             .or_else(|| self.own_place(&lower))
     }
 
-    /// The same of a whole line that is not known: also without the marks that only quote.
+    /// Does the same for an entire unreadable line, also without its quoting characters.
     pub(super) fn in_hidden_text(&self, line: &str) -> Option<String> {
         if line.len() > TEXT_MAX {
             return Some("whatever a line of more than 256 KiB hides".to_owned());
@@ -53,7 +53,7 @@ impl Guarded<'_> {
     }
 }
 
-/// Finds the path of a protected thing in text.
+/// Finds the path of a protected file in text.
 pub(super) fn mentioned(lower: &str) -> Option<String> {
     FILES
         .iter()
@@ -61,7 +61,7 @@ pub(super) fn mentioned(lower: &str) -> Option<String> {
         .map(|row| named(row.what, &row.names.join("/")))
 }
 
-/// Tells whether text names Interlock's program as a word of its own.
+/// Returns whether text contains the name of Interlock's program as a word.
 pub(super) fn names_program(lower: &str) -> bool {
     let mut tokens = lower.split(|c: char| !(c.is_ascii_alphanumeric() || "_-./".contains(c)));
     tokens.any(|token| token.rsplit('/').next() == Some(PROGRAM))
@@ -95,7 +95,7 @@ pub(super) fn own_command(lower: &str) -> Option<String> {
     None
 }
 
-/// Tells whether text holds the path of a row as a path of its own.
+/// Returns whether text contains the path of a row as a separate path.
 fn mentions(row: &Row, lower: &str) -> bool {
     let mut path = row.names.join("/");
     if row.under == Under::Config {
@@ -111,7 +111,7 @@ fn mentions(row: &Row, lower: &str) -> bool {
 
 fn starts_here(under: Under, before: Option<char>) -> bool {
     match under {
-        // What lies in home is named from there.
+        // What is in home is named relative to it.
         Under::Home | Under::Config | Under::Root => before == Some('/'),
         Under::Any => !before.is_some_and(is_name_character),
     }
@@ -132,7 +132,7 @@ fn is_name_character(c: char) -> bool {
     c.is_alphanumeric() || matches!(c, '_' | '-' | '.')
 }
 
-/// Tells whether a tool of a server says by its name that it only reads.
+/// Returns whether the name of a server's tool suggests that it only reads.
 pub(super) fn names_a_reader(tool: &str) -> bool {
     let last = tool
         .rsplit("__")
@@ -147,11 +147,11 @@ pub(super) fn names_a_reader(tool: &str) -> bool {
     let reads = last
         .split(['_', '-', '.'])
         .any(|part| READERS.iter().any(|reader| part.starts_with(reader)));
-    // A name that says both is taken for the worse.
+    // If a name suggests both, the worse counts.
     reads && !CHANGES.iter().any(|word| last.contains(word))
 }
 
-/// Tells whether a tool says by its name that it shows what files below a directory hold.
+/// Returns whether the name of a tool suggests that it shows the contents of files below a directory.
 pub(super) fn names_a_search(tool: &str) -> bool {
     let last = tool
         .rsplit("__")
@@ -171,7 +171,7 @@ pub(super) fn names_a_search(tool: &str) -> bool {
     .any(|word| last.contains(word))
 }
 
-/// Tells whether code removes or moves a whole repository.
+/// Returns whether code removes or moves an entire repository.
 pub(super) fn takes_away_a_repository(lower: &str) -> bool {
     let verbs = ["rm", "remove", "unlink", "rename", "move", "delete"];
     let named = lower.match_indices(".git").any(|(at, part)| {

@@ -1,13 +1,13 @@
-//! The JSON of jest, which vitest writes alike.
+//! The JSON format of jest, which vitest also writes.
 
 use interlock_core::substance::ReportProblem;
 use serde_json::Value;
 
 use super::{ReportFailure, TestOutcome, Tests, joined};
 
-/// Reads a report into `tests`.
+/// Parses a report into `tests`.
 pub(super) fn read(text: &str, tests: &mut Tests) -> Result<(), ReportFailure> {
-    // Nested deeper than a report ever is, it is refused by the reader.
+    // Deeper nesting than a report ever has is rejected by the parser.
     let report: Value = serde_json::from_str(text).map_err(|error| ReportFailure {
         code: if error.is_eof() {
             ReportProblem::Incomplete

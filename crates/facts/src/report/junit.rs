@@ -1,7 +1,7 @@
-//! JUnit XML, as its many writers have it.
+//! JUnit XML, as many tools write it.
 //!
-//! They agree on `testcase` with `failure`, `error` and `skipped` in it, and on little else: suites may
-//! stand alone, side by side or within one another, and a test may be named by its class, its suite or its file.
+//! The tools agree on `testcase` with `failure`, `error` and `skipped` in it, and on little else: suites may be alone, side by
+//! side or nested, and a test may be named by its class, its suite or its file.
 
 use interlock_core::substance::ReportProblem;
 use quick_xml::{
@@ -12,10 +12,10 @@ use quick_xml::{
 
 use super::{DEPTH_MAX, ReportFailure, TestOutcome, Tests, joined, line_of};
 
-/// Attributes looked at of one element.
+/// Maximum number of attributes that are read of an element.
 const ATTRIBUTES_MAX: usize = 64;
 
-/// Reads a document into `tests`.
+/// Parses a document into `tests`.
 pub(super) fn read(text: &str, tests: &mut Tests) -> Result<(), ReportFailure> {
     let mut reader = Reader::from_str(text);
     let mut document = Document {
@@ -41,12 +41,12 @@ pub(super) fn read(text: &str, tests: &mut Tests) -> Result<(), ReportFailure> {
     Ok(())
 }
 
-/// A document while it is read.
+/// A document while it is parsed.
 struct Document<'t> {
     tests: &'t mut Tests,
-    /// The elements that are open.
+    /// Open elements.
     open: Vec<Element>,
-    /// The test whose element is open.
+    /// Test whose element is open.
     case: Option<Case>,
     /// Whether its outermost element is that of a report.
     is_report: bool,
@@ -54,7 +54,7 @@ struct Document<'t> {
 
 struct Element {
     kind: Kind,
-    /// The name of a suite.
+    /// Name of the suite.
     name: String,
 }
 
@@ -71,7 +71,7 @@ struct Case {
     outcome: TestOutcome,
     /// Whether its failure is expected.
     is_todo: bool,
-    /// How many elements were open before it.
+    /// Number of elements that were open before it.
     depth: usize,
 }
 
@@ -89,7 +89,7 @@ impl Document<'_> {
                 Some(Ok(name)) if is_utf8(&name) => Ok(()),
                 Some(_) => Err(ReportProblem::Encoding),
             },
-            // Whatever it declares, no report needs it.
+            // No report needs any declaration.
             Event::DocType(_) => Err(ReportProblem::Malformed),
             Event::Text(_)
             | Event::CData(_)
@@ -112,7 +112,7 @@ impl Document<'_> {
             _ => Kind::Other,
         };
         if self.open.is_empty() {
-            // What comes behind the report is none of it.
+            // Content after the report does not belong to it.
             if self.is_report || !matches!(kind, Kind::Suites | Kind::Suite) {
                 return Err(ReportProblem::Malformed);
             }
@@ -144,7 +144,7 @@ impl Document<'_> {
         let mut parts: Vec<&str> = vec![file.as_str()];
         parts.extend(suites);
         parts.extend([class.as_str(), name.as_str()]);
-        // A class is often called as its suite is.
+        // A class often has the same name as its suite.
         parts.dedup();
         let is_skipped = matches!(
             status.as_str(),
@@ -163,19 +163,19 @@ impl Document<'_> {
         Ok(())
     }
 
-    /// Takes in what an element says of the test, or of the suite, that it stands in.
+    /// Records what an element says about the enclosing test or suite.
     fn note(&mut self, name: &str, start: &BytesStart<'_>) -> Result<(), ReportProblem> {
         let outcome = match name {
             "failure" | "error" => TestOutcome::Failed,
             "skipped" | "ignored" => TestOutcome::Skipped,
-            // `rerunFailure`, `flakyFailure` and their like are of tries before the last.
+            // `rerunFailure`, `flakyFailure` and the like belong to attempts before the last.
             _ => return Ok(()),
         };
         let depth = self.open.len();
         match &mut self.case {
             Some(case) if depth == case.depth + 1 => {
                 let [kind] = attributes(start, ["type"])?;
-                // Node says of a test that is still to be done how it fails.
+                // Node describes how a todo test fails.
                 case.is_todo |= outcome == TestOutcome::Skipped && kind == "todo";
                 case.outcome = case.outcome.max(outcome);
             }
@@ -215,13 +215,13 @@ fn is_utf8(name: &str) -> bool {
         .any(|known| known.eq_ignore_ascii_case(name))
 }
 
-/// Returns the values of some attributes; empty where one is missing.
+/// Returns the values of some attributes; empty if one is missing.
 fn attributes<const N: usize>(
     start: &BytesStart<'_>,
     wanted: [&str; N],
 ) -> Result<[String; N], ReportProblem> {
     let mut found = wanted.map(|_| String::new());
-    // Comparing all with all, as the checks of the library do, would take its time with many.
+    // The library's check for duplicates compares all pairs, which takes long with many attributes.
     for attribute in start.attributes().with_checks(false).take(ATTRIBUTES_MAX) {
         let attribute = attribute.map_err(|_| ReportProblem::Malformed)?;
         let at = wanted

@@ -4,30 +4,30 @@ use interlock_core::substance::ReportProblem;
 
 use super::{DEPTH_MAX, ReportFailure, TestOutcome, Tests, joined};
 
-/// Blanks that one level of subtests is indented by.
+/// Number of blanks that indent one level of subtests.
 const INDENT: usize = 4;
 
 /// Tests of one level, in the order in which they ended.
 #[derive(Debug, Default)]
 struct Level {
-    /// Name and outcome; a name has the names of what it stands in before it.
+    /// Name and outcome; the names of enclosing tests are part of a name.
     ended: Vec<(String, TestOutcome)>,
-    /// Results so far.
+    /// Number of results so far.
     count: u64,
-    /// How many results there should be.
+    /// Expected number of results.
     plan: Option<u64>,
 }
 
-/// Reads a report into `tests`.
+/// Parses a report into `tests`.
 pub(super) fn read(text: &str, tests: &mut Tests) -> Result<(), ReportFailure> {
-    // A last line without its end may be the beginning of a longer one.
+    // A last line without a line break may be incomplete.
     if !text.ends_with('\n') {
         return Err(ReportProblem::Incomplete.into());
     }
     let mut levels: Vec<Level> = vec![Level::default()];
-    // The blanks before the diagnostics that are being skipped.
+    // Indentation of the diagnostics that are being skipped.
     let mut diagnostics: Option<usize> = None;
-    // Results whose subtests follow between braces, as vitest writes them.
+    // Results whose subtests follow in braces, as vitest writes them.
     let mut blocks: Vec<(usize, String, TestOutcome)> = Vec::new();
     let mut total = 0_usize;
     for (number, line) in (1..).zip(text.lines()) {
@@ -70,7 +70,7 @@ pub(super) fn read(text: &str, tests: &mut Tests) -> Result<(), ReportFailure> {
         if depth > DEPTH_MAX {
             return Err(fail(ReportProblem::Malformed));
         }
-        // What is deeper than its parent's result belongs to that result; a level between may be empty.
+        // Deeper tests belong to the result of their parent; a level in between may be empty.
         while levels.len() <= depth {
             levels.push(Level::default());
         }
@@ -106,9 +106,9 @@ pub(super) fn read(text: &str, tests: &mut Tests) -> Result<(), ReportFailure> {
     finish(levels, tests)
 }
 
-/// Adds all that was read, where the report is whole.
+/// Adds everything that was parsed, if the report is complete.
 fn finish(mut levels: Vec<Level>, tests: &mut Tests) -> Result<(), ReportFailure> {
-    // Results without the one that they belong to are of a run that was cut off.
+    // Subtests without their parent's result are from a run that was interrupted.
     let deeper = ended_below(&mut levels, 0)?;
     let Some(root) = levels.pop().filter(|_| deeper.is_empty()) else {
         return Err(ReportProblem::Incomplete.into());
@@ -122,7 +122,7 @@ fn finish(mut levels: Vec<Level>, tests: &mut Tests) -> Result<(), ReportFailure
     Ok(())
 }
 
-/// Takes what ended below `depth`; each level there must be whole.
+/// Takes what ended below `depth`; each level must be complete.
 fn ended_below(
     levels: &mut Vec<Level>,
     depth: usize,
@@ -137,7 +137,7 @@ fn ended_below(
     Ok(found)
 }
 
-/// Returns the tests that one result stands for: those below it, or itself.
+/// Returns the tests that a result represents: those below it, or itself.
 fn within(
     name: &str,
     outcome: TestOutcome,
@@ -173,7 +173,7 @@ fn read_line(content: &str) -> Option<Found> {
         Some(rest) => (true, rest),
         None => (false, content.strip_prefix("ok")?),
     };
-    // `okay` is no result.
+    // `okay` is not a result.
     if !rest.is_empty() && !rest.starts_with(' ') {
         return None;
     }
@@ -182,7 +182,7 @@ fn read_line(content: &str) -> Option<Found> {
     let rest = rest.trim_start();
     let rest = rest.strip_prefix("- ").unwrap_or(rest);
     let (name, directive) = directive(rest);
-    // How long it took is no part of its name.
+    // The duration is not part of its name.
     let (name, block) = match name.rsplit_once(" # time=") {
         Some((name, behind)) => (name, if behind.ends_with('{') { " {" } else { "" }),
         None => (name, ""),
@@ -198,7 +198,7 @@ fn read_line(content: &str) -> Option<Found> {
     })
 }
 
-/// Divides a description from `# SKIP` or `# TODO`; an escaped `#` belongs to it.
+/// Splits a description from `# SKIP` or `# TODO`; an escaped `#` belongs to it.
 fn directive(text: &str) -> (&str, Option<&str>) {
     for (at, _) in text.match_indices('#') {
         let (before, behind) = text.split_at(at);

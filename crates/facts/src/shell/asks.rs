@@ -1,13 +1,13 @@
-//! What a shell line leaves to someone who sees the files.
+//! Questions about a shell line that only the disk can answer.
 
 use interlock_core::facts::{ShellAsk, ShellFacts, Word};
 
 use crate::{context::CallContext, disk::Disk, path::is_within};
 
-/// Names looked at in a directory; one with more is not answered for.
+/// Maximum number of names in a directory; in a larger one the question stays open.
 const NAMES_MAX: usize = 50_000;
 
-/// Answers what the line leaves to someone who sees the files.
+/// Answers the questions of a line from the disk.
 pub(super) fn answer(shell: &mut ShellFacts, context: &CallContext, disk: &dyn Disk) {
     let answered = answer_asks(shell, context, disk);
     let seen = look_at_patterns(shell, disk);
@@ -16,7 +16,7 @@ pub(super) fn answer(shell: &mut ShellFacts, context: &CallContext, disk: &dyn D
     }
 }
 
-/// Tells whether an answer changed a command.
+/// Returns whether an answer changed a command.
 fn answer_asks(shell: &mut ShellFacts, context: &CallContext, disk: &dyn Disk) -> bool {
     let mut changed = false;
     for ask in &shell.asks {
@@ -37,7 +37,7 @@ fn answer_asks(shell: &mut ShellFacts, context: &CallContext, disk: &dyn Disk) -
                 }
             }
             ShellAsk::Options { directory, .. } => {
-                // Only where nothing else makes it opaque.
+                // Only if nothing else makes it opaque.
                 if command.opaque == Some(interlock_shell::doubt(ask))
                     && !has_option_names(directory, disk)
                 {
@@ -51,9 +51,9 @@ fn answer_asks(shell: &mut ShellFacts, context: &CallContext, disk: &dyn Disk) -
     changed
 }
 
-/// Takes file names that match a pattern for operands, where no name begins like an option.
+/// Treats matching file names as operands, if no name begins like an option.
 ///
-/// Tells whether any was.
+/// Returns whether there was any.
 fn look_at_patterns(shell: &mut ShellFacts, disk: &dyn Disk) -> bool {
     let mut changed = false;
     for command in &mut shell.commands {
@@ -74,7 +74,7 @@ fn look_at_patterns(shell: &mut ShellFacts, disk: &dyn Disk) -> bool {
     changed
 }
 
-/// Tells whether version control in `directory` would work on another repository than the project's.
+/// Returns whether git in `directory` would work on another repository than the project's.
 fn is_other_repository(directory: &str, context: &CallContext, disk: &dyn Disk) -> bool {
     let Ok(real) = disk.real(directory) else {
         return true;
@@ -82,7 +82,7 @@ fn is_other_repository(directory: &str, context: &CallContext, disk: &dyn Disk) 
     let mut at = real.as_str();
     while is_within(at, &context.project_root) && at != context.project_root {
         let has = |name: &str| disk.look(&format!("{at}/{name}")).is_some();
-        // A bare one has no directory of its own.
+        // A bare repository has no `.git` directory.
         if has(".git") || has("HEAD") && has("objects") {
             return true;
         }
@@ -91,7 +91,7 @@ fn is_other_repository(directory: &str, context: &CallContext, disk: &dyn Disk) 
     at != context.project_root
 }
 
-/// Tells whether a name in `directory` could be taken for an option.
+/// Returns whether a name in `directory` could be mistaken for an option.
 fn has_option_names(directory: &str, disk: &dyn Disk) -> bool {
     let names = disk.names(directory, NAMES_MAX);
     names.len() == NAMES_MAX || names.iter().any(|name| name.starts_with('-'))

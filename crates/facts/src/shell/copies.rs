@@ -1,4 +1,4 @@
-//! What a copy, a move or a link writes where its target is a directory.
+//! What a copy, a move or a link writes if its target is a directory.
 
 use interlock_core::facts::{PathText, PathUse, SimpleCommand, Word};
 
@@ -8,11 +8,11 @@ use crate::{
     path::{is_within, plain},
 };
 
-/// Programs that write into their last operand where that is a directory.
+/// Programs that write into their last operand if it is a directory.
 const COPIERS: [&str; 4] = ["cp", "mv", "ln", "install"];
 
 impl Reader<'_> {
-    /// Returns what a copy into a directory that is there really writes.
+    /// Returns what a copy into an existing directory really writes.
     pub(super) fn targets(&self, path: &str, used: &PathUse) -> Vec<String> {
         let by = &used.by;
         let command = self.shell.commands.iter().find(|command| {
@@ -39,7 +39,7 @@ impl Reader<'_> {
                     targets.extend(self.moved_along(command, &target, Some(word)));
                     targets.push(target);
                 }
-                // The content of a directory is copied, whatever it is.
+                // The contents of a directory are copied, whatever they are.
                 _ => return vec![path.to_owned()],
             }
         }
@@ -56,9 +56,9 @@ impl Reader<'_> {
         targets
     }
 
-    /// Returns what a copy of the files behind patterns writes into a directory.
+    /// Returns what a copy of a pattern's matches writes into a directory.
     ///
-    /// `None`: some word is no pattern that can be followed, or matches a directory.
+    /// Returns `None` if a word is not a pattern that can be followed, or matches a directory.
     fn matched_into(&self, directory: &str, used: &PathUse) -> Option<Vec<String>> {
         let mut into = Vec::new();
         let sources = self.shell.reads.iter().filter(|read| read.by == used.by);
@@ -80,7 +80,7 @@ impl Reader<'_> {
         (!into.is_empty()).then_some(into)
     }
 
-    /// Tells whether a program puts files into the directory at `path` that are not known one by one.
+    /// Returns whether a program puts an unknown set of files into the directory at `path`.
     pub(super) fn takes_in(&self, used: &PathUse, path: &str, targets: &[String]) -> bool {
         let by = used.by.split_whitespace().next().unwrap_or_default();
         let name = by.rsplit('/').next().unwrap_or_default();
@@ -95,7 +95,7 @@ impl Reader<'_> {
             && (self.is_directory(path) || self.shell.reads.iter().any(several))
     }
 
-    /// Tells whether an operand or the value of an option leads to `path`.
+    /// Returns whether an operand or the value of an option leads to `path`.
     fn is_target(&self, command: &SimpleCommand, path: &str) -> bool {
         let words = command.words.iter().skip(1).filter_map(Word::literal);
         words.into_iter().any(|word| {
@@ -114,9 +114,9 @@ impl Reader<'_> {
         })
     }
 
-    /// Returns the files of a copied or moved directory, under their new names.
+    /// Returns the files of a copied or moved directory, with their new names.
     ///
-    /// `source` is the word that becomes `target`; `None`: the only one there is.
+    /// `source` is the word that becomes `target`; `None` for the only one.
     fn moved_along(
         &self,
         command: &SimpleCommand,

@@ -1,4 +1,4 @@
-//! What counts as written beside what a line names: other names of a file, and beginnings of names.
+//! Additional written paths of a line: other names of a file, and beginnings of names.
 
 use std::collections::VecDeque;
 
@@ -9,29 +9,29 @@ use crate::{
     place::{self, Located},
 };
 
-/// Programs beside the copiers that fill a directory from what they are given.
+/// Programs besides the copiers that fill a directory from their operands.
 pub(super) const MIRRORS: [&str; 2] = ["rsync", "scp"];
-/// Entries of a project that are looked at for other names of one file.
+/// Maximum number of entries of a project that are examined for other names of one file.
 const ENTRIES_MAX: usize = 4_000;
-/// Directories that hold no file of the project's own.
+/// Directories without files of the project's own.
 const SKIPPED: [&str; 3] = [".git", "node_modules", "target"];
 
-/// Tells whether a program leaves the text of what it writes as it is: times, modes, directories.
+/// Returns whether a program changes no text: only times, modes or directories.
 pub(super) fn changes_no_text(by: &str) -> bool {
     let program = by.split_whitespace().next().unwrap_or_default();
     let name = program.rsplit('/').next().unwrap_or_default();
     matches!(name, "touch" | "mkdir" | "chmod" | "chown" | "chgrp")
 }
 
-/// Tells whether a version control command brings files back that the disk does not have.
+/// Returns whether a git command restores files that are not on the disk.
 pub(super) fn restores(by: &str) -> bool {
     let verb = by.split_whitespace().nth(1);
     matches!(verb, Some("checkout" | "restore" | "checkout-index"))
 }
 
-/// Returns the beginning of names that is known, relative to the project.
+/// Returns the known beginning of names, relative to the project.
 ///
-/// Where it ends with a directory, `*` stands for the rest.
+/// If it ends with a directory, `*` represents the rest.
 pub(super) fn beginning(below: &str, context: &CallContext) -> Option<String> {
     let rest = relative(below, &context.project_root)?;
     let rest = rest.trim_start_matches('/');
@@ -42,9 +42,9 @@ pub(super) fn beginning(below: &str, context: &CallContext) -> Option<String> {
     }
 }
 
-/// Returns the other names that a file of the project has in it, nearest to its root first.
+/// Returns the other names of a file in the project, nearest to its root first.
 ///
-/// A file with one name has none, and nothing is looked at.
+/// A file with one link has none, and nothing is examined.
 pub(crate) fn other_names(file: &Located, context: &CallContext, disk: &dyn Disk) -> Vec<Located> {
     let seen = disk
         .look(&file.real)
@@ -59,7 +59,7 @@ pub(crate) fn other_names(file: &Located, context: &CallContext, disk: &dyn Disk
         for name in disk.names(&directory, left) {
             left = left.saturating_sub(1);
             let path = format!("{}/{name}", directory.trim_end_matches('/'));
-            // A link of its own is no other name.
+            // A symbolic link is not another name.
             if disk.real(&path).ok().as_deref() != Some(&path) {
                 continue;
             }

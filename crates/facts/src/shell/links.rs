@@ -1,4 +1,4 @@
-//! Words that go up again behind a link.
+//! Words that go up again after a link.
 
 use interlock_core::{
     call::FileWrite,
@@ -13,9 +13,9 @@ use crate::{
 };
 
 impl Reader<'_> {
-    /// Adds where the system would end up for words such as `link/../x`.
+    /// Adds the real locations of words such as `link/../x`.
     ///
-    /// The reader of the line takes `..` back as text; the system goes through the link.
+    /// The parser of the line resolves `..` lexically; the system follows the link.
     pub(super) fn through_links(&mut self) {
         let mut found = Vec::new();
         for command in &self.shell.commands {

@@ -1,4 +1,4 @@
-//! Where the commands of a line run.
+//! Directories in which the commands of a line run.
 
 use interlock_core::facts::{ShellFacts, SimpleCommand};
 
@@ -34,7 +34,7 @@ pub(super) fn outside_directories(
         .collect()
 }
 
-/// Returns where each command runs, relative to the project root; `None`: outside it, or not known.
+/// Returns the directory of each command relative to the project root; `None` if outside or unknown.
 pub(super) fn directories(
     shell: &ShellFacts,
     context: &CallContext,
@@ -56,7 +56,7 @@ pub(super) fn directories(
         .collect()
 }
 
-/// Returns a directory relative to `root`, where it is inside.
+/// Returns a directory relative to `root`, if it is inside.
 fn below(directory: &str, root: &str) -> Option<String> {
     let rest = directory.strip_prefix(root.trim_end_matches('/'))?;
     match rest.trim_end_matches('/') {
@@ -65,7 +65,7 @@ fn below(directory: &str, root: &str) -> Option<String> {
     }
 }
 
-/// Returns the commands that run outside the project, or nobody knows where.
+/// Returns the commands that run outside the project, or in an unknown directory.
 pub(super) fn strayed(directories: &[Option<String>]) -> Vec<usize> {
     let places = directories.iter().enumerate();
     places

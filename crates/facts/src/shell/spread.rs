@@ -1,4 +1,4 @@
-//! Which files stand behind a pattern or below a directory, as the disk has them now.
+//! Files that match a pattern or are below a directory, according to the disk.
 
 use std::collections::VecDeque;
 
@@ -6,15 +6,15 @@ use interlock_core::glob::compile;
 
 use crate::disk::{Disk, Kind};
 
-/// Files listed for one path of a line; what lies beyond is left to the kernel.
+/// Maximum number of files listed for one path of a line; the rest is left to the kernel.
 const FILES_MAX: usize = 1_000;
 
-/// Names looked at in one directory.
+/// Maximum number of names read in one directory.
 const NAMES_MAX: usize = 10_000;
 
-/// Returns the paths that a pattern matches, seen from where its literal beginning lies.
+/// Returns the paths that a pattern matches, relative to its literal beginning.
 ///
-/// `None` where the pattern is not plain; empty where nothing matches.
+/// Returns `None` if the pattern is not simple, and an empty list if nothing matches.
 pub(super) fn matching(pattern: &str, below: &str, disk: &dyn Disk) -> Option<Vec<String>> {
     let special = |c: char| "{}$`\"'\\~()|<>".contains(c);
     if pattern.contains(special) || pattern.contains("**") {
@@ -43,7 +43,7 @@ pub(super) fn matching(pattern: &str, below: &str, disk: &dyn Disk) -> Option<Ve
     Some(found)
 }
 
-/// Adds what `part` of a pattern leads to from `directory`.
+/// Adds what `part` of a pattern matches in `directory`.
 fn step(directory: &str, part: &str, disk: &dyn Disk, next: &mut Vec<String>) -> Option<()> {
     if !part.contains(['*', '?', '[']) {
         let path = format!("{directory}/{part}");
@@ -67,7 +67,7 @@ fn step(directory: &str, part: &str, disk: &dyn Disk, next: &mut Vec<String>) ->
     Some(())
 }
 
-/// Returns the files below a directory, nearest first, links not followed.
+/// Returns the files below a directory, nearest first, without following links.
 pub(crate) fn below(directory: &str, disk: &dyn Disk) -> Vec<String> {
     let mut files = Vec::new();
     let mut open = VecDeque::from([directory.to_owned()]);

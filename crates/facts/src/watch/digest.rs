@@ -1,4 +1,4 @@
-//! What a file holds, as far as it is compared.
+//! The contents of a file, as far as they are compared.
 
 use sha2::{Digest as _, Sha256};
 
@@ -8,10 +8,10 @@ use crate::{
     protected::Compared,
 };
 
-/// Bytes of the largest file that is read; of a larger one its stamp is compared.
+/// Maximum size of a file that is read, in bytes; for a larger one, its stamp is compared.
 const BYTES_MAX: u64 = 8 * 1024 * 1024;
 
-/// Returns a digest of what is compared; `None` where the file holds nothing of that.
+/// Returns a digest of what is compared; `None` if the file contains nothing of that.
 pub(super) fn of(path: &str, compared: Compared, stamp: &Stamp, disk: &dyn Disk) -> Option<String> {
     let link = stamp.link.as_deref().unwrap_or_default();
     if stamp.kind != Kind::File {

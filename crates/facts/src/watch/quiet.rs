@@ -1,7 +1,7 @@
-//! A comparison that found nothing, kept so that it can be made again for less.
+//! A comparison that found nothing, stored so that it can be repeated more cheaply.
 //!
-//! What a comparison finds follows from what the disk answers. Where it asked
-//! for stamps only, and every answer is as it was, it would find nothing again.
+//! The result of a comparison follows from the answers of the disk. If it only asked for stamps, and every answer is unchanged,
+//! it would find nothing again.
 
 use std::{
     cell::{Cell, RefCell},
@@ -17,37 +17,37 @@ use crate::{
     disk::{Disk, DiskError, Kind, Seen, Stamp},
 };
 
-/// What a person has accepted, by path, as its digest; `None`: that it is gone.
+/// What a person has accepted, by path, as its digest; `None` for its removal.
 type Accepted = BTreeMap<String, Option<String>>;
 
-/// What a comparison that found nothing asked the disk, and the digest of what it was told.
+/// What a comparison that found nothing asked the disk, and the digest of the answers.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Quiet {
     /// Paths whose stamps it asked for.
     stamps: Vec<String>,
-    /// Paths that it looked at.
+    /// Paths that it looked up.
     looks: Vec<String>,
     /// SHA-256 of the answers, in hexadecimal.
     answers: String,
-    /// Whether it asks for something that is not there, beside a directory that had just changed; never kept so.
+    /// Whether it asks for something missing in a directory that had just changed; never stored in this case.
     #[serde(skip)]
     asks_more: bool,
-    /// Names which places were protected: [`CallContext::places_key`].
+    /// Key of the protected paths: [`CallContext::places_key`].
     places: String,
     accepted: Accepted,
 }
 
 impl Quiet {
-    /// Tells whether it asks for no more than it would if it were made again later.
+    /// Returns whether a later comparison would not ask for less.
     #[must_use]
     pub const fn is_settled(&self) -> bool {
         !self.asks_more
     }
 
-    /// Tells whether the same comparison would find nothing again.
+    /// Returns whether the same comparison would find nothing again.
     ///
-    /// Asks for everything that the comparison asked for; any other answer is a no.
+    /// Repeats everything that the comparison asked for; any different answer means no.
     #[must_use]
     pub fn holds(&self, context: &CallContext, accepted: &Accepted, disk: &dyn Disk) -> bool {
         self.accepted == *accepted
@@ -65,7 +65,7 @@ impl Quiet {
     }
 }
 
-/// Answers of a disk, as bytes that no other answers have.
+/// Answers of a disk, encoded unambiguously.
 #[derive(Default)]
 struct Answers(Vec<u8>);
 
@@ -119,17 +119,17 @@ impl Answers {
     }
 }
 
-/// Names what is above a path, nearest first.
+/// Returns the ancestors of a path, nearest first.
 fn above(path: &str) -> impl Iterator<Item = &str> {
     std::iter::successors(super::above(path), |above| super::above(above))
 }
 
-/// A disk that remembers what it was asked for.
+/// A disk that records what it was asked for.
 pub(super) struct Listened<'a> {
     disk: &'a dyn Disk,
     stamps: RefCell<BTreeMap<String, Option<Stamp>>>,
     looks: RefCell<BTreeMap<String, Option<Seen>>>,
-    /// Whether something was asked that cannot be asked again for less, or answered in two ways.
+    /// Whether something was asked that cannot be repeated more cheaply, or was answered in two ways.
     more: Cell<bool>,
 }
 
@@ -143,10 +143,10 @@ impl<'a> Listened<'a> {
         }
     }
 
-    /// Returns what was heard, where it was nothing but stamps.
+    /// Returns the recording, if only stamps were asked for.
     ///
-    /// What is not there need not be asked for where a directory above it would show that
-    /// something came: its stamp is older than `young_ns`, and is asked for.
+    /// A missing path need not be asked for if an ancestor directory would show that something was added: its stamp is older than
+    /// `young_ns`, and is asked for.
     pub(super) fn quiet(
         self,
         context: &CallContext,

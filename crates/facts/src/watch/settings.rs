@@ -1,13 +1,13 @@
-//! What is compared of files that a client or version control writes itself.
+//! The compared parts of files that a client or git itself writes.
 //!
-//! Each function returns what decides what runs, in one form; empty where the
-//! file says nothing of that, `None` where it cannot be read as what it is.
+//! Each function returns, in a canonical form, what determines what runs; empty if the file contains nothing of that, `None` if
+//! it cannot be parsed.
 
 use serde_json::{Map, Value};
 
 use crate::{canonical::canonical, protected::is_harmless_key};
 
-/// Keys of a client's JSON settings that decide what runs, wherever they stand.
+/// Keys of a client's JSON settings that determine what runs, wherever they are.
 pub const SETTINGS_KEYS: &[&str] = &[
     "hooks",
     "disableAllHooks",
@@ -38,10 +38,10 @@ pub const SETTINGS_KEYS: &[&str] = &[
     "additionalDirectories",
 ];
 
-/// How deep such a key is looked for: below a project's path is deep enough.
+/// Maximum depth at which such a key is searched: below a project's path is deep enough.
 const DEPTH_MAX: usize = 4;
 
-/// Keeps the keys of JSON settings that decide what runs.
+/// Returns the keys of JSON settings that determine what runs.
 pub(super) fn json(bytes: &[u8]) -> Option<String> {
     let value: Value = serde_json::from_slice(bytes).ok()?;
     let mut kept = Vec::new();
@@ -69,7 +69,7 @@ fn sorted(object: &Map<String, Value>) -> Vec<(&String, &Value)> {
     entries
 }
 
-/// Tells whether a key might as well not be there.
+/// Returns whether a value means the same as a missing key.
 fn says_nothing(value: &Value) -> bool {
     match value {
         Value::Null | Value::Bool(false) => true,
@@ -81,7 +81,7 @@ fn says_nothing(value: &Value) -> bool {
 
 /// Tables of a client's TOML settings that it writes itself and that run nothing.
 const TABLES: &[&str] = &["projects", "notice", "tui", "history", "model_migrations"];
-/// Keys at its top that do the same.
+/// Top-level keys with the same property.
 const TOP_KEYS: &[&str] = &[
     "model",
     "model_reasoning_effort",
@@ -89,9 +89,9 @@ const TOP_KEYS: &[&str] = &[
     "service_tier",
 ];
 
-/// Keeps all of TOML settings but what a client writes itself.
+/// Returns TOML settings without what a client writes itself.
 pub(super) fn toml(text: &str) -> Option<String> {
-    // Text over several lines may look like a table and be none.
+    // A multi-line text may look like a table.
     if text.contains("\"\"\"") || text.contains("\'\'\'") {
         return None;
     }
@@ -116,7 +116,7 @@ fn first_name(text: &str) -> &str {
     text.get(..end.unwrap_or(text.len())).unwrap_or_default()
 }
 
-/// Keeps lines that are neither empty nor comments.
+/// Returns the lines that are neither empty nor comments.
 pub(super) fn lines(text: &str) -> Option<String> {
     let kept: Vec<&str> = text
         .lines()
@@ -126,7 +126,7 @@ pub(super) fn lines(text: &str) -> Option<String> {
     Some(kept.join("\n"))
 }
 
-/// Keys that version control writes by itself and that run nothing.
+/// Keys that git itself writes and that run nothing.
 const GIT_OWN: &[&str] = &[
     "core.repositoryformatversion",
     "core.filemode",
@@ -140,7 +140,7 @@ const GIT_OWN: &[&str] = &[
     "submodule.active",
 ];
 
-/// Keeps the keys of a configuration of version control that may not be written.
+/// Returns the keys of a git configuration that may not be written.
 pub(super) fn git(text: &str) -> Option<String> {
     let mut reader = GitReader {
         rest: text
@@ -155,7 +155,7 @@ pub(super) fn git(text: &str) -> Option<String> {
     Some(reader.kept.join("\n"))
 }
 
-/// Reads as git itself does: several sections and keys may share a line.
+/// Parses like git itself: several sections and keys may share a line.
 struct GitReader<'t> {
     rest: std::iter::Peekable<std::str::Chars<'t>>,
     section: String,
@@ -176,7 +176,7 @@ impl GitReader<'_> {
         Some(())
     }
 
-    /// Reads `section "sub"]` as `section.sub`.
+    /// Parses `section "sub"]` as `section.sub`.
     fn header(&mut self) -> Option<String> {
         let mut name = String::new();
         loop {
@@ -290,7 +290,7 @@ mod tests {
         ] {
             assert_ne!(kept(hidden), "", "{hidden}");
         }
-        // A header within a value is none.
+        // A header within a value is not one.
         assert_ne!(kept("[core]\n editor = \"a\\\n[user]\\\nname\""), "");
     }
 

@@ -1,4 +1,4 @@
-//! What is wrong with a file once all of it is read.
+//! Checks of a completely parsed file.
 
 mod data;
 mod graph;
@@ -9,7 +9,7 @@ mod writes;
 use super::{notes::Notes, syntax::Workflow};
 use crate::source::Workflows;
 
-/// Says everything that is wrong between the parts of a workflow.
+/// Reports everything that is wrong between the parts of a workflow.
 pub(super) fn check(workflow: &Workflow, others: &dyn Workflows, notes: &mut Notes<'_>) {
     references::check(workflow, others, notes);
     graph::check(workflow, notes);

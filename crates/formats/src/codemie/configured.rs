@@ -1,4 +1,4 @@
-//! Assistants and skills of the configuration, laid under those of the file.
+//! Assistants and skills of the configuration, as defaults for those of the file.
 
 use super::{
     notes::{Notes, shown},
@@ -11,15 +11,15 @@ use crate::{
     source::{Files, Source, Span, Workflows},
 };
 
-/// Keys whose lists are added to each other.
+/// Keys whose lists are concatenated.
 const LISTS: [&str; 4] = ["tools", "mcp_servers", "datasource_ids", "skill_ids"];
-/// Keys that name an assistant, and are no part of what it is.
+/// Keys that name an assistant, and are not part of its definition.
 const NAMES: [&str; 2] = ["id", "assistant_id"];
 
-/// Lays each assistant of the file over the one of the configuration that it names.
+/// Merges each assistant of the file with the one of the configuration that it names.
 ///
-/// Keys of the file override, lists are added. What comes from the configuration
-/// stands where it is named.
+/// Keys of the file override, lists are concatenated. Values from the configuration get the position where the assistant is
+/// named.
 pub(super) fn merged(tree: &Node, others: &dyn Workflows, report: &mut Report) -> Node {
     let mut tree = tree.clone();
     let inner = match tree.get("execution_config") {
@@ -84,7 +84,7 @@ fn lay_under(item: &mut Node, others: &dyn Workflows, report: &mut Report) {
         entry.key_span = span;
         let known = own.iter_mut().find(|known| known.key == entry.key);
         match known {
-            // Nothing written is nothing said.
+            // An empty value counts as missing.
             Some(known) if known.value.kind == Kind::Null => known.value = entry.value,
             Some(known) if LISTS.contains(&entry.key.as_str()) => {
                 if let (Kind::List(own), Kind::List(mut items)) =
@@ -100,7 +100,7 @@ fn lay_under(item: &mut Node, others: &dyn Workflows, report: &mut Report) {
     }
 }
 
-/// Reads the keys of an assistant of the configuration.
+/// Parses the keys of an assistant of the configuration.
 fn read(source: &Source) -> Result<Vec<Entry>, String> {
     let mut files = Files::default();
     let file = files.add(source.clone());
@@ -118,11 +118,11 @@ fn read(source: &Source) -> Result<Vec<Entry>, String> {
             entries.retain(|entry| !NAMES.contains(&entry.key.as_str()));
             Ok(entries)
         }
-        _ => Err(format!("`{}` is no map", source.name)),
+        _ => Err(format!("`{}` is not a map", source.name)),
     }
 }
 
-/// Gives a value and all in it one place.
+/// Gives a value and everything in it the same position.
 fn at(node: &mut Node, span: Span) {
     node.span = span;
     match &mut node.kind {
@@ -142,7 +142,7 @@ pub(super) fn skills(workflow: &mut Workflow, others: &dyn Workflows, notes: &mu
     for assistant in &mut workflow.assistants {
         for skill in &assistant.skills {
             match others.configured("skills", &skill.text) {
-                // Whether there must be one is asked elsewhere.
+                // Whether it must exist is checked elsewhere.
                 None => {}
                 Some(Ok(source)) => assistant.skill_texts.push(source.text),
                 Some(Err(why)) => {

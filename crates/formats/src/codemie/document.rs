@@ -14,7 +14,7 @@ use super::{
 };
 use crate::{fit::truth, node::Node, parse::typed_value, source::Span};
 
-/// Reads a whole file; `None`: nothing in it can be read on.
+/// Parses a whole file; returns `None` if nothing in it can be used.
 pub(super) fn read(tree: &Node, notes: &mut Notes<'_>) -> Option<Workflow> {
     let Some(inner) = tree.get("execution_config") else {
         return workflow(tree, notes);
@@ -25,7 +25,7 @@ pub(super) fn read(tree: &Node, notes: &mut Notes<'_>) -> Option<Workflow> {
             .error(
                 states.key_span,
                 "two_workflows",
-                "`states` and `execution_config` stand side by side",
+                "`states` and `execution_config` are both given",
             )
             .help("a package has its states below `execution_config`");
         return None;
@@ -37,7 +37,7 @@ pub(super) fn read(tree: &Node, notes: &mut Notes<'_>) -> Option<Workflow> {
     Some(workflow)
 }
 
-/// Returns whether the file asks for strictness; asked before anything is read.
+/// Returns whether the file requests strictness; checked before anything is parsed.
 pub(super) fn is_strict(tree: &Node) -> bool {
     let inner = tree
         .get("execution_config")
@@ -96,7 +96,7 @@ fn workflow(node: &Node, notes: &mut Notes<'_>) -> Option<Workflow> {
     })
 }
 
-/// Reads every item of a list.
+/// Parses every item of a list.
 fn each<T>(
     fields: &Fields<'_>,
     name: &str,
@@ -107,7 +107,7 @@ fn each<T>(
     items.iter().filter_map(|item| read(item, notes)).collect()
 }
 
-/// Returns the text of a key with its place.
+/// Returns the text of a key with its position.
 pub(super) fn named(fields: &Fields<'_>, name: &str) -> Option<Named> {
     let node = fields.get(name)?;
     Some(Named {
@@ -126,7 +126,7 @@ pub(super) fn names(fields: &Fields<'_>, name: &str) -> Vec<Named> {
         .collect()
 }
 
-/// Returns what messages call one of several things with ids.
+/// Returns the name of an object with an id, for messages.
 pub(super) fn called(kind: &str, node: &Node) -> String {
     let id = node.get("id").or_else(|| node.get("name"));
     match id.and_then(|entry| entry.value.text()) {
@@ -386,7 +386,7 @@ fn datasources(config: &Node) -> Vec<Named> {
         .collect()
 }
 
-/// Returns the place where a map begins.
+/// Returns the position where a map begins.
 pub(super) const fn start_of(span: Span) -> Span {
     Span {
         end: span.start + 1,

@@ -17,13 +17,13 @@ const fn key(name: &'static str, kind: Kind, standing: Standing, doc: &'static s
 
 const MAX: u64 = u64::MAX;
 
-/// Every table, in the order in which a misplaced key is looked for.
+/// Every table, in the order in which a misplaced key is searched.
 pub(super) static TABLES: &[&Table] = &[
     &STATE, &NEXT, &WORKFLOW, &ASSISTANT, &TOOL, &NODE, &SERVER, &START, &RETRY, &POLICY, &SWITCH,
     &CASE, &CONDITION, &TOOL_NAME, &PACKAGE,
 ];
 
-/// Keys that never had an effect, at any level, with the right name where there is one.
+/// Keys that never had an effect, at any level, with the right name if there is one.
 pub(super) const DEAD: &[(&str, Option<&str>)] = &[
     ("toolset", None),
     ("use_flyweight_history", None),
@@ -36,7 +36,7 @@ pub(super) const DEAD: &[(&str, Option<&str>)] = &[
     ("meta_next_state_id", None),
 ];
 
-/// Keys that files of others have in a map of this name, that do nothing here, and what to do instead.
+/// Keys that other files have in a map of this name and that do nothing here, with advice.
 pub(super) const FOREIGN: &[(&str, &str, &str)] = &[
     (
         "workflow",
@@ -50,10 +50,10 @@ pub(super) const FOREIGN: &[(&str, &str, &str)] = &[
     ),
 ];
 
-/// What makes a workflow, or the package around it, one that is led by a model.
+/// Key with which a model controls the workflow.
 pub(super) const SUPERVISED: &str = "supervisor_prompt";
 
-/// Keys that are accepted at any level, and do nothing.
+/// Keys that are accepted at any level, and have no effect.
 pub(super) const SILENT: &[&str] = &["type", "verbose", "trace", "max_iteration_key_output_limit"];
 
 /// A package around a workflow.
@@ -416,7 +416,7 @@ pub(super) static SERVER: Table = Table {
     ],
 };
 
-/// How an MCP server is started or reached.
+/// How an MCP server is started or accessed.
 pub(super) static START: Table = Table {
     name: "the `config` of an MCP server",
     key: "server_config",
@@ -595,7 +595,7 @@ pub(super) static STATE: Table = Table {
     ],
 };
 
-/// What tool calls a state allows: the native format's policy.
+/// The tool calls that a state allows: the native format's policy.
 pub(super) static POLICY: Table = Table {
     name: "a `policy`",
     key: "policy",
@@ -834,7 +834,7 @@ pub(super) static CASE: Table = Table {
     ],
 };
 
-/// How what fails is tried again.
+/// How failures are retried.
 pub(super) static RETRY: Table = Table {
     name: "a `retry_policy`",
     key: "retry_policy",

@@ -1,4 +1,4 @@
-//! A CodeMie file becomes a machine: its states as written, and one more wherever several lines begin.
+//! Converts a CodeMie file to a machine: its states as written, and an additional one wherever several regions begin.
 
 mod agent;
 mod nodes;
@@ -28,14 +28,14 @@ use crate::{native, spans::Spans};
 
 use routes::{Routes, only, to};
 
-/// Bytes of all that is in the context.
+/// Maximum size of the whole context in bytes.
 const CONTEXT_BYTES_MAX: usize = 256 * 1024 * 1024;
-/// Attempts of agents in one run; what one line may enter bounds them before.
+/// Maximum number of agents' attempts in one run; the limit of states entered by one region applies first.
 const ATTEMPTS_MAX: u64 = 1_000_000;
-/// The state that sums up before the end.
+/// State that summarizes before the end.
 const FINALIZER: &str = "result_finalizer_node";
 
-/// Makes the machine of a file without errors.
+/// Creates the machine of a file without errors.
 pub(super) fn lower(workflow: &Workflow, id: &str, strict: bool, spans: &mut Spans) -> Machine {
     let finalizes = workflow.limits.summary == Some(true);
     let mut lowering = Lowering {
@@ -87,7 +87,7 @@ pub(super) fn lower(workflow: &Workflow, id: &str, strict: bool, spans: &mut Spa
     }
 }
 
-/// Returns what the models of states have beside their prompts, for whoever carries the states out.
+/// Returns what the models of states have besides their prompts, for the runner.
 fn agents(workflow: &Workflow) -> IndexMap<StateName, AgentWork> {
     let states = workflow.states.iter();
     states
@@ -116,7 +116,7 @@ impl Lowering<'_> {
                 .insert(EventName::new("done"), self.routes.after(state, next));
             let mut flags = texts::flags(state, &next.flags);
             if self.condenses(state) {
-                // The history is then its first message and the summary.
+                // The history then consists of its first message and the summary.
                 flags.clear_messages = true;
                 flags.keep_first = true;
             }
@@ -132,7 +132,7 @@ impl Lowering<'_> {
         }
         made.retry = Some(timing::retry(&state.retry, &self.workflow.retry));
         made.approval_before = state.asks_before.then(|| ApprovalBefore {
-            // The engine says what was put out before, and the task as it would be sent.
+            // The engine provides the previous outputs, and the task as it would be sent.
             message: Text::default(),
             no: Refused::Cancels,
         });
@@ -148,7 +148,7 @@ impl Lowering<'_> {
         node.is_some_and(nodes::condenses)
     }
 
-    /// Returns who works in a state, with what may be done there.
+    /// Returns the activity of a state, with its policy.
     fn works(&self, state: &State) -> Lowered {
         let workflow = self.workflow;
         match &state.does {
@@ -178,7 +178,7 @@ impl Lowering<'_> {
     }
 }
 
-/// Makes a state that carries out something other than a model.
+/// Creates a state that runs something other than a model.
 fn task(task: Task, policy: Policy, on_crash: OnCrash) -> Lowered {
     Lowered {
         activity: Activity::Task(task),

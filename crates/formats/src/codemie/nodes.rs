@@ -1,4 +1,4 @@
-//! The types of custom nodes, and what each has in its `config`.
+//! The types of custom nodes, and the keys of each `config`.
 
 use interlock_expr::nearest::nearest;
 
@@ -35,7 +35,7 @@ pub(super) static TYPES: &[(&str, &Table)] = &[
     ("result_finalizer_node", &FINALIZER),
 ];
 
-/// Types of the original that are not carried out here.
+/// Types of the original format that are not supported.
 const UNSUPPORTED: [&str; 2] = ["bedrock_flow_node", "supervisor_node"];
 
 static TRANSFORM: Table = Table {
@@ -261,7 +261,7 @@ static FINALIZER: Table = Table {
     keys: &[],
 };
 
-/// Returns the type that a name means.
+/// Returns the type of that name.
 pub(super) fn canonical(name: &str) -> Option<(&'static str, &'static Table)> {
     let whole = |known: &str| known == name || known.strip_suffix("_node") == Some(name);
     TYPES.iter().find(|(known, _)| whole(known)).copied()
@@ -341,7 +341,7 @@ fn unknown(kind: &Named, notes: &mut Notes<'_>) {
         .help(format!("known are {}", known.join(", ")));
 }
 
-/// What each type of mapping cannot be without.
+/// Required keys of each type of mapping.
 const NEEDS: &[(&str, &[&str])] = &[
     ("extract", &["source_path"]),
     ("constant", &["value"]),

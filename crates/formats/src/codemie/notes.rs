@@ -1,4 +1,4 @@
-//! What is said about a file, and how much it weighs.
+//! Problems of a file, with their severity.
 
 use interlock_expr::{
     expression::{self, Expression},
@@ -13,17 +13,17 @@ use crate::{
     table::clause,
 };
 
-/// Collects what is said while a file is read.
+/// Collects problems while a file is read.
 #[derive(Debug)]
 pub(super) struct Notes<'r> {
     pub(super) report: &'r mut Report,
     pub(super) files: &'r Files,
-    /// Whether what would be a doubt is an error.
+    /// Whether ambiguities are errors.
     pub(super) strict: bool,
 }
 
 impl Notes<'_> {
-    /// Adds what strict files may not have.
+    /// Adds a problem that is an error in strict files.
     pub(super) fn doubt(
         &mut self,
         span: Span,
@@ -75,7 +75,7 @@ impl Notes<'_> {
             .help(format!("add `{name}`: {}", clause(doc)));
     }
 
-    /// Reads an expression; a mistake is told at its column.
+    /// Parses an expression; an error is reported at its column.
     pub(super) fn expression(&mut self, text: &Named) -> Option<Expression> {
         match expression::parse(&text.text) {
             Ok(read) => Some(read),
@@ -89,7 +89,7 @@ impl Notes<'_> {
         }
     }
 
-    /// Reads a template; a block that cannot be read is told where it stands.
+    /// Parses a template; a block that cannot be parsed is reported at its position.
     pub(super) fn template(&mut self, text: &Named) {
         for fault in Template::new(text.text.as_str()).faults() {
             let at = self.within(text.span, &text.text, fault.at, fault.length);
@@ -104,10 +104,9 @@ impl Notes<'_> {
         }
     }
 
-    /// Finds in the file what stands at the byte `at` of the decoded text of a scalar.
+    /// Returns the position in the file of the byte `at` of a scalar's decoded text.
     ///
-    /// Blanks differ between what is written and what is read, the rest does not unless it
-    /// is escaped; then the whole scalar is meant.
+    /// Written and decoded text differ in blanks, and otherwise only in escapes; with escapes, the whole scalar is returned.
     pub(super) fn within(&self, span: Span, text: &str, at: usize, length: usize) -> Span {
         let (_, file) = self.files.name_and_text(span.file);
         let written = file.get(span.start..span.end).unwrap_or_default();
@@ -122,9 +121,9 @@ impl Notes<'_> {
     }
 }
 
-/// Finds the place in `written` of the byte `at` of `text` by what is not blank before it.
+/// Finds the position in `written` of the byte `at` of `text`, by the non-blank characters before it.
 fn aligned(written: &str, text: &str, at: usize) -> Option<usize> {
-    // The head of a block (`|-`, `>2`) is no part of its text.
+    // The header of a block (`|-`, `>2`) is not part of its text.
     let head = match written.chars().next()? {
         '|' | '>' => written.find('\n')?,
         _ => usize::from(written.starts_with(['"', '\''])),
@@ -144,7 +143,7 @@ fn aligned(written: &str, text: &str, at: usize) -> Option<usize> {
     body.next().map(|(start, _)| head + start)
 }
 
-/// Names what a value is, with its text where that is short.
+/// Describes a value, with its text if that is short.
 pub(super) fn describe(node: &Node) -> String {
     match &node.kind {
         Kind::Map(_) => "a map".to_owned(),
@@ -152,7 +151,7 @@ pub(super) fn describe(node: &Node) -> String {
     }
 }
 
-/// Returns a text short enough for a message, on one line.
+/// Shortens a text for a message, on one line.
 pub(super) fn shown(text: &str) -> String {
     let plain = |letter: char| {
         let escaped = letter.is_control().then(|| letter.escape_debug());

@@ -1,4 +1,4 @@
-//! What tool calls a state allows, as the native format has it.
+//! The tool calls that a state allows, as in the native format.
 
 use interlock_core::policy::{CommandEntry, OnDenied, Policy, Secrets};
 
@@ -9,7 +9,7 @@ use super::{
 };
 use crate::{commands, node::Node, source::Span};
 
-/// Reads a policy; `what` is what messages call it.
+/// Parses a policy; `what` is its name in messages.
 pub(super) fn read(what: &str, node: &Node, notes: &mut Notes<'_>) -> Option<Policy> {
     let fields = POLICY.read(what, node, notes)?;
     let texts = |name: &str| -> Vec<String> {
@@ -77,7 +77,7 @@ fn variable(name: &str, span: Span, notes: &mut Notes<'_>) {
         .error(
             span,
             "invalid_name",
-            format!("`{}` is no name of a variable", shown(name)),
+            format!("`{}` is not a name of a variable", shown(name)),
         )
         .help("write letters, digits and `_`, the first no digit");
 }

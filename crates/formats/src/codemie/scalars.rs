@@ -1,4 +1,4 @@
-//! Whether a value is of the kind that its key has.
+//! Checks whether a value has the kind of its key.
 
 use interlock_expr::nearest::nearest;
 
@@ -12,7 +12,7 @@ use crate::{
     table::alternatives,
 };
 
-/// Tells whether `node` is of this kind, and says so where it is not.
+/// Returns whether `node` has this kind, and reports it otherwise.
 pub(super) fn check(kind: Kind, name: &str, node: &Node, notes: &mut Notes<'_>) -> bool {
     match kind {
         Kind::Any => true,

@@ -1,7 +1,7 @@
-//! The JSON Schema of CodeMie files, for editors, made of the tables of keys.
+//! The JSON Schema of CodeMie files, for editors, generated from the tables of keys.
 //!
-//! An editor reads scalars with their types; here the type is the key's, so a
-//! text may be a number or a truth value to the schema.
+//! An editor parses scalars with their types; here the type is that of the key, so a text may be a number or a boolean in the
+//! schema.
 
 use std::collections::BTreeMap;
 
@@ -28,7 +28,7 @@ pub(crate) fn schema() -> Value {
     })
 }
 
-/// Adds a table and those that its keys hold.
+/// Adds a table and those of its keys.
 fn define(table: &'static Table, definitions: &mut BTreeMap<&'static str, Value>) {
     if definitions.contains_key(table.key) {
         return;
@@ -78,7 +78,7 @@ fn object(table: &Table) -> Value {
 fn property(key: &Key) -> Value {
     let mut value = kind(key.kind);
     let is_free = value.as_object().is_some_and(Map::is_empty);
-    // What must be there must have a value; anything else may as well be left empty.
+    // A required key must have a value; any other may be left empty.
     if key.standing != Standing::Required && !is_free {
         value = json!({ "anyOf": [value, { "type": "null" }] });
     }

@@ -8,7 +8,7 @@ use super::{
 };
 use crate::{fit::schema_fault, node::Node, parse::typed_value, source::Span};
 
-/// Words that a JSON Schema has at its top, any of which makes an object one.
+/// Keywords at the top of a JSON Schema, any of which makes an object one.
 const WORDS: [&str; 22] = [
     "$schema",
     "$ref",
@@ -34,15 +34,15 @@ const WORDS: [&str; 22] = [
     "format",
 ];
 
-/// Findings that a model is told of one answer.
+/// Maximum number of findings about an answer that a model is told.
 const FINDINGS_MAX: usize = 10;
 
-/// The types that a JSON Schema knows.
+/// Types of JSON Schema.
 const TYPES: [&str; 7] = [
     "object", "array", "string", "number", "integer", "boolean", "null",
 ];
 
-/// Reads what the output of a state must fit.
+/// Parses the schema of a state's output.
 pub(super) fn read(node: &Node, notes: &mut Notes<'_>) -> Option<Schema> {
     let span = node.span;
     let value = match node.text() {
@@ -89,7 +89,7 @@ pub(super) fn read(node: &Node, notes: &mut Notes<'_>) -> Option<Schema> {
                 span,
                 "invalid_schema",
                 format!(
-                    "the `output_schema` is no JSON Schema{place}: {}",
+                    "the `output_schema` is not a JSON Schema{place}: {}",
                     fault.message
                 ),
             )
@@ -100,9 +100,9 @@ pub(super) fn read(node: &Node, notes: &mut Notes<'_>) -> Option<Schema> {
     Some(Schema { shape })
 }
 
-/// Returns the JSON Schema that a text is; `None`: it is only an example, or no lawful one.
+/// Returns the JSON Schema in a text; `None` if it is only an example, or not a valid schema.
 ///
-/// For an `output_schema` with templates, whose text is known when it is used.
+/// This is for an `output_schema` with templates, whose text is known when it is used.
 #[must_use]
 pub fn answer_schema(text: &str) -> Option<Value> {
     let value: Value = serde_json::from_str(text).ok()?;
@@ -113,9 +113,9 @@ pub fn answer_schema(text: &str) -> Option<Value> {
     schema_fault(&value).is_none().then_some(value)
 }
 
-/// Says what of an answer does not fit `schema`, formats included: place, what was found and what was wanted.
+/// Returns how an answer violates `schema`, including formats: location, actual and expected value.
 ///
-/// At most 10 findings; none: it fits. A schema that is none fits nothing.
+/// Returns at most 10 findings, and none if it matches. Nothing matches an invalid schema.
 #[must_use]
 pub fn answer_findings(answer: &Value, schema: &Value) -> Vec<String> {
     let built = jsonschema::options()
@@ -142,23 +142,23 @@ fn doubt(span: Span, what: &str, notes: &mut Notes<'_>) {
         .doubt(
             span,
             "schema_is_a_hint",
-            format!("the `output_schema` {what}: the model sees it, nothing is held to it"),
+            format!("the `output_schema` {what}: the model sees it, nothing is checked against it"),
         )
         .help("write a JSON Schema: `type`, `properties`, `required`");
 }
 
 fn unreadable(span: Span, text: &str, error: &serde_json::Error, notes: &mut Notes<'_>) {
     if text.trim_start().starts_with('{') {
-        let message = format!("is no JSON ({error})");
+        let message = format!("is not JSON ({error})");
         doubt(span, &message, notes);
     } else {
         doubt(span, "is prose, not a JSON Schema", notes);
     }
 }
 
-/// Tells whether an object uses keywords of JSON Schema as they are meant.
+/// Returns whether an object uses keywords of JSON Schema with their meaning.
 ///
-/// `{"type": "invoice", "total": 12}` is an example that happens to have a key of such a name.
+/// `{"type": "invoice", "total": 12}` is an example that happens to have a key with such a name.
 fn is_schema(value: &Value) -> bool {
     let Value::Object(object) = value else {
         return false;
@@ -183,7 +183,7 @@ fn is_schema(value: &Value) -> bool {
             .is_some_and(|parts| parts.iter().all(Value::is_object)),
         "not" | "if" => value.is_object() || value.is_boolean(),
         "$ref" | "$schema" | "pattern" => value.is_string(),
-        // These alone say too little: an example may well have such keys.
+        // These alone are not sufficient: an example may well have such keys.
         _ => false,
     };
     let known = object
@@ -192,7 +192,7 @@ fn is_schema(value: &Value) -> bool {
     known.clone().any(|(name, value)| lawful(name, value))
 }
 
-/// Returns the first reference that leads out of the schema.
+/// Returns the first reference to outside the schema.
 fn remote(value: &Value) -> Option<&str> {
     match value {
         Value::Object(object) => {
@@ -205,7 +205,7 @@ fn remote(value: &Value) -> Option<&str> {
     }
 }
 
-/// Names the dialect where the schema does not: a list below `items` was draft 7's.
+/// Sets the dialect if the schema does not: a list below `items` is draft 7.
 fn with_dialect(mut value: Value) -> Value {
     let old = has_list_of_items(&value);
     if let (Value::Object(object), true) = (&mut value, old) {

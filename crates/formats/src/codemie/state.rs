@@ -10,7 +10,7 @@ use super::{
 };
 use crate::node::Node;
 
-/// Where a line of execution ends.
+/// Name of the end of a region.
 pub(super) const END: &str = "end";
 
 /// Names that a state may not have.
@@ -21,10 +21,10 @@ const RESERVED: [&str; 4] = [
     "summarize_memory_node",
 ];
 
-/// The three keys of which a state has exactly one.
+/// Keys of which a state has exactly one.
 const WHO: [&str; 3] = ["assistant_id", "tool_id", "custom_node_id"];
 
-/// Reads a state; `None`: it has no id that can be used.
+/// Parses a state; returns `None` if it has no usable id.
 pub(super) fn read(node: &Node, notes: &mut Notes<'_>) -> Option<State> {
     let what = called("state", node);
     let fields = STATE.read(&what, node, notes)?;
@@ -44,7 +44,7 @@ pub(super) fn read(node: &Node, notes: &mut Notes<'_>) -> Option<State> {
             .error(
                 span,
                 "schema_without_agent",
-                format!("`output_schema` in {what}, which is no agent"),
+                format!("`output_schema` in {what}, which is not an agent"),
             )
             .help("only the output of an assistant is held to a schema: remove it");
     }
@@ -83,7 +83,7 @@ fn check_id(id: &Named, notes: &mut Notes<'_>) {
     } else if text.contains(['/', ':', '|']) {
         "holds `/`, `:` or `|`"
     } else if text.chars().any(char::is_control) {
-        "holds a line break or another control character"
+        "contains a line break or another control character"
     } else {
         return;
     };
@@ -149,10 +149,10 @@ fn asks_before(fields: &Fields<'_>, notes: &mut Notes<'_>) -> bool {
     fields.flag(new).or_else(|| fields.flag(old)) == Some(true)
 }
 
-/// Keys of `next` of which exactly one says where it leads.
+/// Keys of `next` of which exactly one gives the target.
 const WAYS: [&str; 4] = ["state_id", "state_ids", "condition", "switch"];
 
-/// Keys that mean nothing without `iter_key`.
+/// Keys that require `iter_key`.
 const OF_ITEMS: [&str; 2] = ["include_in_iterator_context", "on_item_error"];
 
 fn next(what: &str, node: &Node, notes: &mut Notes<'_>) -> Option<Next> {
@@ -218,7 +218,7 @@ fn two(what: &str, first: &str, second: &str, fields: &Fields<'_>, notes: &mut N
     Way::Broken
 }
 
-/// Reads a `next` without any target.
+/// Parses a `next` without any target.
 fn nowhere(what: &str, fields: &Fields<'_>, notes: &mut Notes<'_>) -> Way {
     let span = fields.node.span;
     if fields.node.entries().is_empty() {
@@ -306,7 +306,7 @@ fn switch(fields: &Fields<'_>, notes: &mut Notes<'_>) -> Option<Way> {
     })
 }
 
-/// Reads a condition, and says why it is none.
+/// Parses a condition, and reports errors in it.
 fn expression(text: Named, notes: &mut Notes<'_>) -> Condition {
     let read = notes.expression(&text);
     Condition { text, read }

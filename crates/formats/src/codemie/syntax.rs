@@ -1,4 +1,4 @@
-//! What a CodeMie file says, with places, before anything is looked up.
+//! The syntax of a CodeMie file, with positions, before names are resolved.
 
 use interlock_core::policy::Policy;
 use interlock_expr::expression::Expression;
@@ -6,7 +6,7 @@ use serde_json::{Map, Value};
 
 use crate::source::Span;
 
-/// A text and where it stands.
+/// A text and its position.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Named {
     pub(super) text: String,
@@ -19,7 +19,7 @@ pub(super) struct Workflow {
     pub(super) name: Option<String>,
     pub(super) description: Option<String>,
     pub(super) states: Vec<State>,
-    /// The lists of which an item could not be read, so that its name is no mistake.
+    /// Lists with an item that could not be parsed, so that its name is not an error.
     pub(super) incomplete: Vec<&'static str>,
     pub(super) assistants: Vec<Assistant>,
     pub(super) tools: Vec<Tool>,
@@ -35,12 +35,12 @@ pub(super) struct Limits {
     pub(super) at_once: u64,
     pub(super) messages: u64,
     pub(super) tokens: u64,
-    /// `None`: history is condensed, and there is no summary at the end.
+    /// `None`: the history is condensed, and there is no summary at the end.
     pub(super) summary: Option<bool>,
     pub(super) schema_retries: u64,
 }
 
-/// How what fails is tried again; what is not written is taken from further out.
+/// Retry policy; missing values are inherited.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Retry {
     pub(super) initial_interval: Option<String>,
@@ -54,7 +54,7 @@ pub(super) struct Retry {
 #[derive(Debug, Clone)]
 pub(super) struct Assistant {
     pub(super) id: Named,
-    /// An assistant of the configuration.
+    /// Base assistant in the configuration.
     pub(super) base: Option<Named>,
     pub(super) system_prompt: Option<Named>,
     pub(super) model: Option<Named>,
@@ -63,7 +63,7 @@ pub(super) struct Assistant {
     pub(super) servers: Vec<Server>,
     pub(super) datasources: Vec<Named>,
     pub(super) skills: Vec<Named>,
-    /// The texts of those skills that the configuration has, in the same order.
+    /// Texts of the skills in the configuration, in the same order.
     pub(super) skill_texts: Vec<String>,
     pub(super) output_tokens: u64,
     pub(super) no_extra_tools: bool,
@@ -91,7 +91,7 @@ pub(super) struct Tool {
     pub(super) server: Option<Server>,
 }
 
-/// Arguments of a tool: values, and every text in them with its place.
+/// Arguments of a tool: values, and every text in them with its position.
 #[derive(Debug, Clone)]
 pub(super) struct Arguments {
     pub(super) values: Map<String, Value>,
@@ -110,7 +110,7 @@ pub(super) struct Server {
     pub(super) alias: Option<Named>,
 }
 
-/// How an MCP server is started or reached.
+/// How an MCP server is started or accessed.
 #[derive(Debug, Clone)]
 pub(super) enum Start {
     Program {
@@ -134,7 +134,7 @@ pub(super) struct CustomNode {
     pub(super) kind: Named,
     pub(super) model: Option<Named>,
     pub(super) system_prompt: Option<Named>,
-    /// Those whose documents it lists.
+    /// Datasources whose documents it lists.
     pub(super) datasources: Vec<Named>,
     pub(super) config: Option<Value>,
 }
@@ -144,7 +144,7 @@ pub(super) struct CustomNode {
 pub(super) struct State {
     pub(super) id: Named,
     pub(super) span: Span,
-    /// `None`: none of the three, or more than one, was written.
+    /// `None` if none of the three keys, or more than one, was written.
     pub(super) does: Option<Does>,
     pub(super) task: Option<Named>,
     pub(super) next: Option<Next>,
@@ -160,7 +160,7 @@ pub(super) struct State {
     pub(super) policy: Option<Policy>,
 }
 
-/// Who works in a state.
+/// The activity of a state.
 #[derive(Debug, Clone)]
 pub(super) enum Does {
     Assistant(Named),
@@ -168,20 +168,20 @@ pub(super) enum Does {
     Node(Named),
 }
 
-/// What the output of a state must fit.
+/// Schema of a state's output.
 #[derive(Debug, Clone)]
 pub(super) struct Schema {
     pub(super) shape: Shape,
 }
 
-/// What was written as an `output_schema`.
+/// The value of an `output_schema`.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Shape {
     /// A JSON Schema.
     Enforced(Value),
-    /// An example or prose: shown to the model.
+    /// An example or prose, shown to the model.
     Hint(String),
-    /// A text with templates, which is read when they are filled.
+    /// A text with templates, which is parsed after they are filled.
     Later(String),
 }
 
@@ -192,7 +192,7 @@ pub(super) struct Next {
     pub(super) flags: Flags,
 }
 
-/// Where a state leads.
+/// Targets of a state.
 #[derive(Debug, Clone)]
 pub(super) enum Way {
     One(Named),
@@ -210,19 +210,19 @@ pub(super) enum Way {
         target: Named,
         key: Named,
     },
-    /// It could not be read.
+    /// It could not be parsed.
     Broken,
 }
 
-/// What must hold, and what was read of it.
+/// A condition as text, and parsed.
 #[derive(Debug, Clone)]
 pub(super) struct Condition {
     pub(super) text: Named,
-    /// `None`: it could not be read, which is told.
+    /// `None` if it could not be parsed, which is reported.
     pub(super) read: Option<Expression>,
 }
 
-/// What becomes of an output, and of an iteration.
+/// How an output, and an iteration, is handled.
 #[derive(Debug, Clone)]
 pub(super) struct Flags {
     pub(super) store: bool,
@@ -238,7 +238,7 @@ pub(super) struct Flags {
     pub(super) per_item: bool,
 }
 
-/// What is left of the context.
+/// What is cleared of the context.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) enum Clear {
     #[default]
@@ -247,7 +247,7 @@ pub(super) enum Clear {
     KeepCurrent,
 }
 
-/// What follows when an item fails.
+/// What happens when an item fails.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) enum OnItemError {
     #[default]
@@ -257,7 +257,7 @@ pub(super) enum OnItemError {
 }
 
 impl Way {
-    /// Returns every state that is named, in the order written.
+    /// Returns every state that is named, in the order of the file.
     pub(super) fn targets(&self) -> Vec<&Named> {
         match self {
             Self::One(target) | Self::Items { target, .. } => vec![target],

@@ -1,4 +1,4 @@
-//! Maps as tables of keys: the tables drive reading, errors and the JSON Schema.
+//! Maps as tables of keys, which determine parsing, errors and the JSON Schema.
 
 use interlock_expr::nearest::nearest;
 
@@ -18,9 +18,9 @@ pub(super) use crate::table::Fields;
 /// One kind of map and its keys.
 #[derive(Debug)]
 pub(super) struct Table {
-    /// What messages call it, with its article.
+    /// Name in messages, with its article.
     pub(super) name: &'static str,
-    /// Its name among the definitions of the JSON Schema.
+    /// Name of its definition in the JSON Schema.
     pub(super) key: &'static str,
     pub(super) keys: &'static [Key],
 }
@@ -31,22 +31,22 @@ pub(super) struct Key {
     pub(super) name: &'static str,
     pub(super) kind: Kind,
     pub(super) standing: Standing,
-    /// What it does, in one sentence.
+    /// Description in one sentence.
     pub(super) doc: &'static str,
 }
 
-/// Whether a key must be there, and whether it does anything.
+/// Whether a key is required, and whether it has any effect.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Standing {
     /// It may be left out.
     Optional,
     /// It must be there.
     Required,
-    /// It is known from elsewhere, and does nothing here.
+    /// It is known from elsewhere, and has no effect here.
     Idle,
 }
 
-/// What a key holds; its type is taken from here, not from how a scalar looks.
+/// The kind of a key's value; its type is determined by this, not by the form of a scalar.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Kind {
     Text,
@@ -58,9 +58,9 @@ pub(super) enum Kind {
     /// One of these words.
     Word(&'static [&'static str]),
     Texts,
-    /// The same, or one text with an entry a line.
+    /// The same, or one text with an entry per line.
     Lines,
-    /// Texts by name.
+    /// A map of texts.
     TextMap,
     /// Any map.
     Map,
@@ -94,7 +94,7 @@ impl<'n> Fields<'n> {
         items.map(|(text, item)| (text, item.span)).collect()
     }
 
-    /// Returns the place of a key that is there with a good value.
+    /// Returns the position of a key with a valid value.
     pub(super) fn key_span(&self, name: &str) -> Option<Span> {
         self.entry(name).map(|entry| entry.key_span)
     }
@@ -105,9 +105,9 @@ impl Table {
         self.keys.iter().find(|key| key.name == name)
     }
 
-    /// Reads a map by this table, saying everything that is wrong with it.
+    /// Parses a map by this table, reporting everything that is wrong with it.
     ///
-    /// `what` is what messages call this very map.
+    /// `what` is the name of this map in messages.
     pub(super) fn read<'n>(
         &'static self,
         what: &str,
@@ -144,14 +144,14 @@ impl Table {
         Some(fields)
     }
 
-    /// Finds what says that a model leads the workflow, of which nothing else would be carried out.
+    /// Finds the key that makes a model control the workflow, which is not supported.
     fn supervised<'n>(&self, node: &'n Node) -> Option<&'n Entry> {
         let leads = matches!(self.key, "package" | "workflow");
         let mut entries = node.entries().iter();
         entries.find(|entry| leads && entry.key == SUPERVISED)
     }
 
-    /// Says what to write in the place of a key that has no effect; `None`: it is none of those.
+    /// Returns what to write instead of a key without effect; `None` for other keys.
     fn instead_of_dead(&self, name: &str) -> Option<String> {
         let foreign = FOREIGN
             .iter()
@@ -183,7 +183,7 @@ impl Table {
             return;
         }
         let shown = shown(name);
-        // What stands around a workflow is the likeliest place of a key written at its top.
+        // A key written at the top of a workflow most likely belongs around it.
         let around = TABLES
             .iter()
             .filter(|table| self.key == "workflow" && table.key == "package");
@@ -240,7 +240,7 @@ fn take<'n>(fields: &mut Fields<'n>, key: &'static Key, entry: &'n Entry, notes:
         );
         return;
     }
-    // Nothing written is nothing said: the default holds.
+    // An empty value counts as missing: the default applies.
     if entry.value.kind == NodeKind::Null {
         return;
     }

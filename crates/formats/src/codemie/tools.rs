@@ -1,9 +1,9 @@
-//! The tools that are built in, with their parameters.
+//! The built-in tools and their parameters.
 
-/// A tool: its name, and its parameters with whether each must be given.
+/// A tool: its name, and its parameters with whether each is required.
 pub(super) type Builtin = (&'static str, &'static [(&'static str, bool)]);
 
-/// Every tool that is there without any MCP server.
+/// Every tool that is available without an MCP server.
 pub(super) const BUILTINS: [Builtin; 8] = [
     (
         "read_file",

@@ -1,7 +1,6 @@
-//! Tool states and custom nodes as the work that core has structs for.
+//! Converts tool states and custom nodes to the structs of core.
 //!
-//! What is read here was checked when the file was read; what is missing
-//! nevertheless is left out, never guessed.
+//! The input was checked before; what is still missing is left out, never guessed.
 
 use interlock_core::{
     dialogue::Conversation,
@@ -18,7 +17,7 @@ use super::{
     tools::builtin,
 };
 
-/// Makes the work of a state that runs a tool; `over` are the state's own arguments.
+/// Creates the work of a state that runs a tool; `over` has the state's own arguments.
 pub(super) fn tool(tool: &Tool, over: Option<&Arguments>, strict: bool) -> ToolWork {
     let own = tool.arguments.as_ref();
     let written = own.is_some() || over.is_some();
@@ -28,7 +27,7 @@ pub(super) fn tool(tool: &Tool, over: Option<&Arguments>, strict: bool) -> ToolW
     }
     ToolWork {
         tool: tool.tool.text.clone(),
-        // `{}` is no argument at all.
+        // `{}` is not an argument.
         arguments: (written && !arguments.is_empty()).then_some(arguments),
         input_key: tool.input_key.clone(),
         pointer: text_of(tool.pointer.as_ref()),
@@ -40,7 +39,7 @@ pub(super) fn tool(tool: &Tool, over: Option<&Arguments>, strict: bool) -> ToolW
     }
 }
 
-/// Makes what the model of an assistant has beside its prompt; `None`: nothing.
+/// Returns what an assistant's model has besides its prompt; `None` if nothing.
 pub(super) fn agent(assistant: &Assistant) -> Option<AgentWork> {
     let tools = &assistant.tools;
     let own = |name: &str| {
@@ -64,7 +63,7 @@ pub(super) fn agent(assistant: &Assistant) -> Option<AgentWork> {
     (work != AgentWork::default()).then_some(work)
 }
 
-/// Makes what is known of a server; `None`: it is switched off, or nothing says how it starts.
+/// Converts a server; returns `None` if it is disabled, or if nothing says how it starts.
 pub(super) fn server(server: &Server) -> Option<ServerWork> {
     let template = |text: &Named| Template::new(text.text.clone());
     let pairs = |pairs: &[(String, Named)]| -> Vec<(String, Template)> {
@@ -107,7 +106,7 @@ pub(super) fn server(server: &Server) -> Option<ServerWork> {
     })
 }
 
-/// Makes the work of a `transform_node`; `None`: an expression in it cannot be read, which is told.
+/// Creates the work of a `transform_node`; returns `None` if an expression cannot be parsed, which is reported.
 pub(super) fn transform(config: &Value, strict: bool) -> Option<TransformNode> {
     let items = config.get("mappings").and_then(Value::as_array);
     let mappings = items.into_iter().flatten().map(mapping);
@@ -171,7 +170,7 @@ fn mapping(mapping: &Value) -> Option<Mapping> {
     })
 }
 
-/// Makes the work of a `generate_documents_tree`.
+/// Creates the work of a `generate_documents_tree`.
 pub(super) fn tree(config: &Value) -> TreeNode {
     let flag = |name: &str| match value(config, name) {
         Some(Value::Bool(flag)) => *flag,
@@ -195,7 +194,7 @@ pub(super) fn tree(config: &Value) -> TreeNode {
     }
 }
 
-/// Makes the work of a `state_processor_node`; `task` is that of the state.
+/// Creates the work of a `state_processor_node`; `task` is that of the state.
 pub(super) fn records(node: &CustomNode, task: Option<&Named>, strict: bool) -> RecordsNode {
     let empty = Value::Null;
     let config = node.config.as_ref().unwrap_or(&empty);
@@ -225,7 +224,7 @@ fn value<'v>(config: &'v Value, name: &str) -> Option<&'v Value> {
     config.get(name).filter(|value| !value.is_null())
 }
 
-/// Returns a text; a number or a truth value as it is written.
+/// Returns a text; a number or a boolean as written.
 fn text(config: &Value, name: &str) -> Option<String> {
     value(config, name).map(Conversation::text_of)
 }
@@ -247,7 +246,7 @@ fn texts(config: &Value, name: &str) -> Vec<String> {
         .collect()
 }
 
-/// Returns a schema; JSON as text is read.
+/// Returns a schema; JSON as text is parsed.
 fn schema(value: &Value) -> Value {
     let read = value
         .as_str()

@@ -1,8 +1,7 @@
-//! References of a schema that would never end.
+//! Detects references of a schema that never end.
 //!
-//! A schema may refer to itself where a value is taken apart on the way (a
-//! tree of objects). Where it is not, a validator would ask the same question
-//! of the same value without end.
+//! A schema may refer to itself if each step goes into a part of the value (a tree of objects). Otherwise a validator would check
+//! the same value forever.
 
 use std::collections::HashSet;
 
@@ -14,12 +13,12 @@ use super::SchemaError;
 const ONE: [&str; 4] = ["not", "if", "then", "else"];
 /// Keywords with a list of schemas for the same value.
 const LIST: [&str; 3] = ["allOf", "anyOf", "oneOf"];
-/// Keywords with schemas by name, asked of the same value.
+/// Keywords with a map of schemas for the same value.
 const NAMED: [&str; 2] = ["dependentSchemas", "dependencies"];
-/// Keywords that make the target of a reference hard to tell.
+/// Keywords that make the target of a reference hard to determine.
 const MOVING: [&str; 2] = ["$dynamicRef", "$recursiveRef"];
 
-/// Says which reference of `schema` never ends, or leads out of it.
+/// Returns which reference of `schema` never ends, or leads out of it.
 pub(super) fn fault(schema: &Value) -> Option<SchemaError> {
     let mut search = Search {
         root: schema,
@@ -31,7 +30,7 @@ pub(super) fn fault(schema: &Value) -> Option<SchemaError> {
 
 struct Search<'s> {
     root: &'s Value,
-    /// Parts whose answer is being looked for.
+    /// Parts that are being examined.
     open: HashSet<*const Value>,
     /// Parts that are known to end.
     done: HashSet<*const Value>,
@@ -63,7 +62,7 @@ impl<'s> Search<'s> {
         Ok(())
     }
 
-    /// Follows what is asked of the same value.
+    /// Follows the schemas for the same value.
     fn ends(&mut self, part: &'s Value, path: &str) -> Result<(), SchemaError> {
         let Value::Object(members) = part else {
             return Ok(());
@@ -81,7 +80,7 @@ impl<'s> Search<'s> {
         if let Some(to) = members.get("$ref").and_then(Value::as_str) {
             let target = to.strip_prefix('#').and_then(|to| self.root.pointer(to));
             let target = target
-                .ok_or_else(|| misfit(path, &format!("`{to}` is no place in this schema")))?;
+                .ok_or_else(|| misfit(path, &format!("`{to}` is not a place in this schema")))?;
             self.ends(target, path)?;
         }
         let one = ONE.into_iter().filter_map(|name| members.get(name));

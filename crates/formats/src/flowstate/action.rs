@@ -21,11 +21,11 @@ use crate::{
     table::milliseconds,
 };
 
-/// Characters that the reason of a pause may have.
+/// Maximum number of characters of a pause's reason.
 const REASON_MAX: usize = 500;
 
 impl Reader<'_> {
-    /// Stands for an action that could not be read.
+    /// Returns a placeholder for an action that could not be parsed.
     pub(super) fn no_action(span: Span) -> Action {
         Action {
             tool: Named {
@@ -37,7 +37,7 @@ impl Reader<'_> {
         }
     }
 
-    /// Reads `tool` and `arguments` of a state, a task or `items-from`.
+    /// Parses `tool` and `arguments` of a state, a task or `items-from`.
     pub(super) fn action(&mut self, what: &str, node: &Node, shown_at: Span) -> Action {
         let value = |key: &str| node.get(key).map(|entry| &entry.value);
         let Some(tool) = value("tool").and_then(|node| self.name("tool", node)) else {
@@ -100,7 +100,7 @@ impl Reader<'_> {
         self.retry(&entry.value)
     }
 
-    /// Checks names of arguments, and that none is missing that must be there.
+    /// Checks the names of arguments, and that all required ones are given.
     pub(super) fn check_arguments(
         &mut self,
         tool: &Named,
@@ -127,7 +127,7 @@ impl Reader<'_> {
         }
     }
 
-    /// Checks the arguments of a tool that has a table of its own.
+    /// Checks the arguments of a tool with a table of its own.
     pub(super) fn check_keys(&mut self, tool: &Named, arguments: &Node, keys: &[Key]) {
         let rules: Vec<(&str, bool)> = keys.iter().map(Key::rule).collect();
         self.check_arguments(tool, arguments, &rules);
@@ -174,7 +174,7 @@ impl Reader<'_> {
                 _ => Given::Text(self.written(name, node)),
             },
             Shape::Text => Given::Text(self.written(name, node)),
-            // Written as YAML, it is JSON all the same.
+            // Written as YAML, it is still JSON.
             Shape::Json if matches!(node.kind, Kind::Map(_)) => Given::Text(Written {
                 template: Template::plain(&node.to_value().to_string()),
                 span: node.span,
@@ -190,7 +190,7 @@ impl Reader<'_> {
         })
     }
 
-    /// Checks a value that no template makes.
+    /// Checks a value without templates.
     fn check_literal(&mut self, name: &str, shape: Shape, text: &Written) {
         let Some(literal) = text.literal() else {
             return;
@@ -283,7 +283,7 @@ impl Reader<'_> {
                     .error(
                         choice.value.span,
                         "duplicate_key",
-                        format!("the answer `{}` stands here twice", shown(&value)),
+                        format!("the answer `{}` is duplicated here", shown(&value)),
                     )
                     .help("remove one of the two");
             }
@@ -395,7 +395,7 @@ fn test(name: &str) -> Option<TestOp> {
         .map(|(_, op)| *op)
 }
 
-/// Writes a value that no template makes in the one way that is read later.
+/// Converts a value without templates to its canonical text.
 fn settle(shape: Shape, text: &mut Written) {
     let Some(literal) = text.literal() else {
         return;

@@ -1,4 +1,4 @@
-//! What is wrong or doubtful in flows whose syntax could be read.
+//! Errors and warnings in flows whose syntax could be parsed.
 
 mod arguments;
 mod cycles;
@@ -21,7 +21,7 @@ use super::{
 };
 use crate::{diagnostic::Report, source::Workflows};
 
-/// Looks at flows and reports.
+/// Checks flows and reports problems.
 pub(super) struct Check<'r> {
     pub(super) flows: &'r [Flow],
     pub(super) report: &'r mut Report,
@@ -29,7 +29,7 @@ pub(super) struct Check<'r> {
 }
 
 impl Check<'_> {
-    /// Checks every flow; doubts are told of the first one's own file and of those it calls.
+    /// Checks every flow; warnings are only reported for the first one's own file and the flows it calls.
     pub(super) fn run(&mut self) {
         let flows = self.flows;
         let known = variables::Known::of(flows);
@@ -43,7 +43,7 @@ impl Check<'_> {
         }
     }
 
-    /// Warns of what a called flow may do that its caller does not see.
+    /// Warns of effects of a called flow that its caller does not show.
     fn calls(&mut self, at: usize, flow: &Flow) {
         let mut names: Vec<(String, usize)> = Vec::new();
         let mut repeated = Vec::new();
@@ -87,7 +87,7 @@ impl Check<'_> {
         }
     }
 
-    /// Returns the name under which a call's variables come back.
+    /// Returns the namespace of a call's variables.
     fn namespace(&self, call: &super::syntax::SubFlow, called: usize) -> String {
         let alias = call.alias.as_ref().map(|name| name.text.clone());
         alias.unwrap_or_else(|| {
@@ -96,7 +96,7 @@ impl Check<'_> {
         })
     }
 
-    /// Tells whether the flow `from` calls `to`, itself or by way of others.
+    /// Returns whether the flow `from` calls `to`, directly or indirectly.
     fn reaches(&self, from: usize, to: usize) -> bool {
         let mut open = vec![from];
         let mut seen = BTreeSet::new();
@@ -113,7 +113,7 @@ impl Check<'_> {
     }
 }
 
-/// Returns what a call names and the flow it means.
+/// Returns the name in a call and the flow it refers to.
 pub(super) fn target<'s>(
     flow: &Flow,
     call: &'s super::syntax::SubFlow,
@@ -123,7 +123,7 @@ pub(super) fn target<'s>(
     flow.calls.get(&key).map(|called| (written, *called))
 }
 
-/// Tells whether an action ends with something that can be captured.
+/// Returns whether an action has an output that can be captured.
 pub(super) fn has_output(action: &Action) -> bool {
     match &action.doing {
         Doing::Work(_) => tools::tool(&action.tool.text).is_none_or(|tool| tool.output),
@@ -133,11 +133,11 @@ pub(super) fn has_output(action: &Action) -> bool {
     }
 }
 
-/// One place where an output is captured.
+/// A place where an output is captured.
 pub(super) struct Captured<'s> {
     pub(super) output: &'s Output,
     pub(super) action: &'s Action,
-    /// Whether it lies in the body of a for-each.
+    /// Whether it is in the body of a for-each.
     pub(super) in_loop: bool,
 }
 

@@ -20,11 +20,11 @@ use crate::{
     table::milliseconds,
 };
 
-/// Tries in all that a state may have.
+/// Maximum total number of attempts of a state.
 const ATTEMPTS_MAX: u64 = 100;
 
 impl Reader<'_> {
-    /// Reads the tools that a file defines.
+    /// Parses the tools that a file defines.
     pub(super) fn custom_tools(&mut self, node: &Node) -> IndexMap<String, CustomTool> {
         let mut tools = IndexMap::new();
         for entry in self.map("tools", node) {
@@ -130,14 +130,14 @@ impl Reader<'_> {
                 .error(
                     at,
                     "bad_schema",
-                    format!("this is no JSON Schema: {}", misfit.message),
+                    format!("this is not a JSON Schema: {}", misfit.message),
                 )
                 .help("see json-schema.org for what a schema may hold");
         }
         schema
     }
 
-    /// Checks that the texts of a tool name its arguments and nothing else.
+    /// Checks that the texts of a tool refer only to its arguments.
     fn check_tool_texts(&mut self, tool: &CustomTool) {
         let texts = tool.command.iter().chain(&tool.timeout).chain(&tool.cwd);
         let texts = texts.chain(tool.env.values()).chain(&tool.stdin);
@@ -172,7 +172,7 @@ impl Reader<'_> {
         }
     }
 
-    /// Reads how often an action is tried.
+    /// Parses how often an action is attempted.
     pub(super) fn retry(&mut self, node: &Node) -> Option<Retry> {
         let plain = |attempts: u64| Retry {
             attempts: u32::try_from(attempts).unwrap_or(1),
@@ -256,11 +256,11 @@ impl Reader<'_> {
     }
 }
 
-/// What stands in the hole of a text.
+/// What a hole of a text reads.
 pub(super) enum Found<'e> {
     /// The value of this key.
     Key(&'e str),
-    /// Something else that is read from the run.
+    /// Something else of the run.
     Other(&'static str),
 }
 
@@ -292,7 +292,7 @@ fn look_in<'e>(text: &'e Text, see: &mut impl FnMut(Found<'e>)) {
     }
 }
 
-/// Finds what a JSON Pointer leads to, as far as it can be followed.
+/// Finds the target of a JSON Pointer, as far as it can be followed.
 fn node_at(node: &Node, pointer: &str) -> Span {
     let mut at = node;
     let mut span = node.span;

@@ -14,7 +14,7 @@ use crate::{
     source::Span,
 };
 
-/// What becomes of a state whose run was cut off.
+/// What happens to an interrupted state.
 const ON_CRASH: [(&str, OnCrash); 3] = [
     ("ask", OnCrash::Ask),
     ("retry", OnCrash::Retry),
@@ -22,7 +22,7 @@ const ON_CRASH: [(&str, OnCrash); 3] = [
 ];
 
 impl Reader<'_> {
-    /// Reads a whole file.
+    /// Parses a whole file.
     pub(super) fn workflow(&mut self, node: &Node) -> Workflow {
         self.keys("the workflow", node, TOP);
         let value = |key: &str| node.get(key).map(|entry| &entry.value);
@@ -62,11 +62,11 @@ impl Reader<'_> {
         let reason = if name.text.is_empty() {
             "is empty"
         } else if name.text.contains('/') {
-            "holds a `/`, which separates the names of a path"
+            "contains a `/`, which separates the names of a path"
         } else if name.text.contains("::") {
-            "holds `::`, which separates the parts of a variable"
+            "contains `::`, which separates the parts of a variable"
         } else if name.text.chars().any(char::is_control) {
-            "holds a line break or another control character"
+            "contains a line break or another control character"
         } else {
             return;
         };
@@ -111,7 +111,7 @@ impl Reader<'_> {
         variables
     }
 
-    /// Reads a map of states; an empty one is reported.
+    /// Parses a map of states; an empty one is reported.
     pub(super) fn states(&mut self, what: &str, node: &Node) -> IndexMap<String, State> {
         let entries = self.map("states", node);
         let is_map = matches!(node.kind, Kind::Map(_) | Kind::Null);
@@ -138,9 +138,9 @@ impl Reader<'_> {
         let reason = if name.is_empty() {
             "is empty"
         } else if name.contains('/') {
-            "holds a `/`, which separates the names of a path"
+            "contains a `/`, which separates the names of a path"
         } else if name.chars().any(char::is_control) {
-            "holds a line break or another control character"
+            "contains a line break or another control character"
         } else {
             if name.starts_with('_') {
                 self.report
@@ -187,7 +187,7 @@ impl Reader<'_> {
         }
     }
 
-    /// Checks the keys of a state; where it begins is the name of it, not its map.
+    /// Checks the keys of a state, which begins at its name, not its map.
     fn state_keys(&mut self, what: &str, node: &Node) {
         self.keys(what, node, STATE);
         if let Some(entry) = node.get("description") {
@@ -195,7 +195,7 @@ impl Reader<'_> {
         }
     }
 
-    /// Reads `var(NAME)` or `file(PATH)`.
+    /// Parses `var(NAME)` or `file(PATH)`.
     pub(super) fn output(&mut self, node: &Node) -> Option<Output> {
         if node.kind == Kind::Null {
             return None;
@@ -283,7 +283,7 @@ impl Reader<'_> {
                     .error(
                         entry.key_span,
                         "duplicate_key",
-                        format!("the code `{}` stands here twice", shown(&entry.key)),
+                        format!("the code `{}` is duplicated here", shown(&entry.key)),
                     )
                     .help("remove one of the two");
                 continue;
@@ -311,7 +311,7 @@ impl Reader<'_> {
         } else {
             (
                 "bad_code",
-                format!("`{}` is no code of a failure", shown(&entry.key)),
+                format!("`{}` is not a code of a failure", shown(&entry.key)),
             )
         };
         self.report
@@ -319,7 +319,7 @@ impl Reader<'_> {
             .help("a key of `on-error` is a number from 1 to 255, or `_` for every other code");
     }
 
-    /// Reads a target, which must be there.
+    /// Parses a required target.
     fn target(&mut self, what: &str, entry: &Entry) -> Option<Named> {
         let target = self.name(what, &entry.value);
         if target.is_none() && entry.value.kind == Kind::Null {
@@ -401,14 +401,14 @@ impl Reader<'_> {
     }
 }
 
-/// Leaves out quotes round a path.
+/// Removes quotes around a path.
 fn unquoted(path: &str) -> &str {
     let path = path.trim();
     let within = |quote: char| path.strip_prefix(quote)?.strip_suffix(quote);
     within('\'').or_else(|| within('"')).unwrap_or(path)
 }
 
-/// Reads a code that a handler can have.
+/// Parses the code of a handler.
 fn exit_code(text: &str) -> Option<i64> {
     let digits = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
     let code = text.parse::<i64>().ok().filter(|_| digits)?;

@@ -1,4 +1,4 @@
-//! The keys of every object of a FlowState file: what is read, and what an editor is told, in one table for each.
+//! The keys of every object of a FlowState file: parsing rules and descriptions for editors, one table per object.
 
 use serde_json::{Value, json};
 
@@ -11,16 +11,16 @@ use super::shapes::{
 #[derive(Debug)]
 pub(super) struct Key {
     pub(super) name: &'static str,
-    /// Whether it must be there.
+    /// Whether it is required.
     pub(super) required: bool,
-    /// What it may hold, as JSON Schema.
+    /// Allowed values, as JSON Schema.
     pub(super) schema: fn() -> Value,
-    /// What it does, in one sentence.
+    /// Description in one sentence.
     pub(super) doc: &'static str,
 }
 
 impl Key {
-    /// Returns the name, and whether the key must be there.
+    /// Returns the name, and whether the key is required.
     pub(super) const fn rule(&self) -> (&'static str, bool) {
         (self.name, self.required)
     }
@@ -174,7 +174,7 @@ pub(super) const TOOL: &[Key] = &[
     may("stdin", text, "Its standard input."),
 ];
 
-/// How often something is tried.
+/// Retry policy.
 pub(super) const RETRY: &[Key] = &[
     must(
         "attempts",

@@ -1,4 +1,4 @@
-//! Flows become machines.
+//! Converts flows to machines.
 
 mod work;
 
@@ -22,13 +22,13 @@ use super::{
     syntax::{Action, Doing, ForEach, Handler, Output, Parallel, State, SubFlow},
 };
 
-/// Tasks of one `parallel` that run at the same time, where it does not say.
+/// Default number of concurrent tasks of one `parallel`.
 const AT_ONCE: usize = 64;
 
-/// Bytes of all variables together.
+/// Maximum size of all variables together, in bytes.
 const CONTEXT_BYTES_MAX: usize = 256 * 1024 * 1024;
 
-/// Makes machines of flows, the first one outermost.
+/// Creates machines from flows, the first one outermost.
 pub(super) fn lower(flows: &[Flow], guards: &HashMap<(usize, String), String>) -> Machine {
     let mut lowering = Lowering {
         flows,
@@ -42,15 +42,15 @@ pub(super) fn lower(flows: &[Flow], guards: &HashMap<(usize, String), String>) -
 
 pub(super) struct Lowering<'f> {
     flows: &'f [Flow],
-    /// What guards named by path are called.
+    /// Names of guards that are given by path.
     guards: &'f HashMap<(usize, String), String>,
     machines: IndexMap<MachineId, Machine>,
     taken: HashSet<String>,
-    /// The key of each flow that is called.
+    /// Key of each called flow.
     keys: HashMap<usize, MachineId>,
 }
 
-/// The machine that is being made.
+/// The machine under construction.
 struct Building<'f> {
     flow: &'f Flow,
     states: IndexMap<StateName, Lowered>,
@@ -59,14 +59,14 @@ struct Building<'f> {
     path: String,
 }
 
-/// Where a state leads when its activity ends.
+/// Targets of a state when its activity ends.
 #[derive(Clone)]
 struct Exits {
     done: Rule,
     error: Option<Rule>,
 }
 
-/// What is common to the states made of one that is written.
+/// What the states created from one state of the file have in common.
 #[derive(Clone)]
 struct Making {
     name: StateName,
@@ -169,7 +169,7 @@ impl<'f> Lowering<'f> {
         }
     }
 
-    /// Makes the state of an action, and those it needs beside it.
+    /// Creates the state of an action, and the additional ones that it needs.
     fn state(
         &mut self,
         building: &mut Building<'f>,
@@ -274,7 +274,7 @@ impl<'f> Lowering<'f> {
         })
     }
 
-    /// Makes the state that asks for the items, and beside it the one that runs them.
+    /// Creates the state that produces the items, and the one that runs them.
     fn each(
         &mut self,
         building: &mut Building<'f>,
@@ -398,7 +398,7 @@ fn guarded(guard: Guard, target: &str) -> Transition {
     }
 }
 
-/// Returns where a state leads as it is written.
+/// Returns the targets of a state as written.
 fn exits(state: &State) -> Exits {
     let next = state
         .next

@@ -1,4 +1,4 @@
-//! A file, its parents and every file it calls, read into flows.
+//! Reads a file, its parents and every file it calls into flows.
 
 use std::collections::HashMap;
 
@@ -13,10 +13,10 @@ use crate::{
     source::{Files, Span, Workflows},
 };
 
-/// Parents of parents that are followed.
+/// Maximum length of the chain of parents.
 const PARENTS_MAX: usize = 16;
 
-/// Files that one workflow may reach.
+/// Maximum number of files of one workflow.
 const FILES_MAX: usize = 1_000;
 
 /// Reads files, one after the other.
@@ -24,13 +24,13 @@ pub(super) struct Reader<'w> {
     pub(super) files: Files,
     pub(super) report: Report,
     pub(super) others: &'w dyn Workflows,
-    /// What was read; the first is the file itself.
+    /// The flows that were read; the first is the file itself.
     pub(super) flows: Vec<Flow>,
     /// The flow of each file that was called.
     by_file: HashMap<usize, Option<usize>>,
-    /// The file that each text means in the file it is written in.
+    /// File of each reference, by the file that contains it.
     found: HashMap<(usize, String), Option<usize>>,
-    /// What guards named by path are called, by where they are written.
+    /// Names of guards that are given by path, by their references.
     pub(super) guards: HashMap<(usize, String), String>,
 }
 
@@ -48,9 +48,9 @@ pub(super) struct Flow {
     pub(super) tools: IndexMap<String, CustomTool>,
     pub(super) description: Option<String>,
     pub(super) transitions_max: Option<u64>,
-    /// Whether a parent is missing, so that what is not there may be there.
+    /// Whether a parent is missing, which may define what is not found.
     pub(super) incomplete: bool,
-    /// The flow that each `workflow` means, by the file it is written in.
+    /// Flow of each `workflow`, by the file that contains it.
     pub(super) calls: HashMap<(usize, String), usize>,
 }
 
@@ -67,7 +67,7 @@ impl<'w> Reader<'w> {
         }
     }
 
-    /// Reads the first file and every file it can reach.
+    /// Reads the first file and every file that it can reach.
     pub(super) fn read(&mut self, tree: &Node) {
         let first = self.workflow(tree);
         self.by_file.insert(0, Some(0));
@@ -80,7 +80,7 @@ impl<'w> Reader<'w> {
         }
     }
 
-    /// Reads what the flow number `at` calls.
+    /// Reads what the flow with index `at` calls.
     fn calls_of(&mut self, at: usize) {
         let Some(flow) = self.flows.get(at) else {
             return;
@@ -110,7 +110,7 @@ impl<'w> Reader<'w> {
         }
     }
 
-    /// Returns the flow that a name or path means, and reads it if it was not.
+    /// Returns the flow of a name or path, reading it if necessary.
     fn called(&mut self, name: &Named) -> Option<usize> {
         let file = self.find(name, "workflow")?;
         if let Some(known) = self.by_file.get(&file) {
@@ -136,7 +136,7 @@ impl<'w> Reader<'w> {
         called
     }
 
-    /// Finds the file that a name or path means where it is written.
+    /// Finds the file of a name or path, relative to the file that contains it.
     fn find(&mut self, name: &Named, what: &str) -> Option<usize> {
         let key = (name.span.file, name.text.clone());
         if let Some(Some(known)) = self.found.get(&key) {
@@ -175,12 +175,12 @@ impl<'w> Reader<'w> {
         found
     }
 
-    /// Reads a file that another one names.
+    /// Reads a file that another one refers to.
     fn open(&mut self, file: usize, from: Span) -> Option<Workflow> {
         let tree = parse::parse_as_written(&self.files, file, &mut self.report)?;
         if !matches!(tree.kind, Kind::Map(_)) || detect::is_other_format(&tree) {
             let (name, _) = self.files.name_and_text(file);
-            let message = format!("`{name}` holds no FlowState workflow");
+            let message = format!("`{name}` contains no FlowState workflow");
             self.report
                 .error(from, "wrong_format", message)
                 .help("a FlowState file begins with `start-at` and `states`");
@@ -189,7 +189,7 @@ impl<'w> Reader<'w> {
         Some(self.workflow(&tree))
     }
 
-    /// Joins a file with its parents.
+    /// Merges a file with its parents.
     fn flow(&mut self, file: usize, workflow: Workflow) -> Flow {
         let span = workflow.span;
         let mut chain = vec![(file, workflow)];
@@ -280,7 +280,7 @@ impl<'w> Reader<'w> {
         }
     }
 
-    /// Checks that a flow has what it cannot be without.
+    /// Checks that a flow has its required parts.
     fn check_flow(&mut self, flow: &Flow, has_states: bool) {
         if flow.incomplete {
             return;
@@ -305,7 +305,7 @@ impl<'w> Reader<'w> {
         }
     }
 
-    /// Checks that a guard is a workflow of the native format that is in order.
+    /// Checks that a guard is a valid workflow of the native format.
     fn check_guard(&mut self, guard: &Named) {
         let is_path = guard.text.contains('/');
         let found = if is_path {
@@ -333,7 +333,7 @@ impl<'w> Reader<'w> {
     }
 }
 
-/// Calls `see` with every action of these states, also those within others.
+/// Calls `see` with every action of these states, including nested ones.
 pub(super) fn each_action<'s>(
     states: &'s IndexMap<String, State>,
     see: &mut impl FnMut(&'s Action),
@@ -360,7 +360,7 @@ pub(super) fn within<'s>(action: &'s Action, see: &mut impl FnMut(&'s Action)) {
     }
 }
 
-/// Calls `see` with an action and those that run beside each other in it, not with those of bodies.
+/// Calls `see` with an action and those that run concurrently in it, but not with those of bodies.
 pub(super) fn beside<'s>(action: &'s Action, see: &mut impl FnMut(&'s Action)) {
     see(action);
     match &action.doing {

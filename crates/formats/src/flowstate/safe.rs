@@ -1,4 +1,4 @@
-//! Commands in which values travel as environment variables.
+//! Commands whose values are passed as environment variables.
 
 use interlock_expr::text::{Expr, Piece, Text};
 use interlock_shell::Position;
@@ -11,13 +11,13 @@ pub(super) struct Safe {
     pub(super) command: Text,
     /// Environment variables by name.
     pub(super) env: Vec<(String, Text)>,
-    /// What the values of those variables are called in the file, where they are called anything.
+    /// Names of those variables' values in the file, if they have any.
     pub(super) names: Vec<(String, String)>,
 }
 
-/// Rewrites a command; `None`: some place in it cannot be made safe.
+/// Rewrites a command; returns `None` if some place in it cannot be made safe.
 ///
-/// `taken` are the names that the environment of the command has already.
+/// `taken` are the names that the command's environment already has.
 pub(super) fn rewrite(written: &Written, taken: &[&str]) -> Option<Safe> {
     let spots = written.spots()?;
     let mut spots = spots.into_iter();
@@ -68,7 +68,7 @@ pub(super) fn rewrite(written: &Written, taken: &[&str]) -> Option<Safe> {
     Some(safe)
 }
 
-/// Returns what is quoted: in a safe command the variable's own quotes do it.
+/// Returns a value without explicit quoting: in a safe command, the variable's own quotes suffice.
 fn value(expr: &Expr) -> &Expr {
     match expr {
         Expr::Quote(inner) => value(inner),
@@ -76,7 +76,7 @@ fn value(expr: &Expr) -> &Expr {
     }
 }
 
-/// Returns a beginning of names that neither the command nor its environment uses.
+/// Returns a prefix of names that neither the command nor its environment uses.
 fn prefix(written: &Written, taken: &[&str]) -> String {
     let mut prefix = "IL_".to_owned();
     let is_used = |prefix: &str| {

@@ -42,7 +42,7 @@ pub(crate) fn schema() -> Value {
     schema
 }
 
-/// Describes an object with these keys and no other.
+/// Describes an object with exactly these keys.
 fn object(keys: &[Key]) -> Value {
     object_of(keys.iter().map(|key| {
         let Key { name, doc, .. } = *key;
@@ -50,7 +50,7 @@ fn object(keys: &[Key]) -> Value {
     }))
 }
 
-/// Describes an object by the name of each key, whether it must be there, what it may hold and what it does.
+/// Describes an object by its keys: name, whether it is required, allowed values and description.
 fn object_of(rows: impl Iterator<Item = (&'static str, bool, Value, &'static str)>) -> Value {
     let (mut properties, mut required) = (Map::new(), Vec::new());
     for (name, must, mut value, doc) in rows {
@@ -97,7 +97,7 @@ fn task() -> Value {
     task
 }
 
-/// Adds to an object with `tool` and `arguments` what each tool takes.
+/// Adds the arguments of each tool to an object with `tool` and `arguments`.
 fn with_tools(keys: &[Key]) -> Value {
     let mut value = object(keys);
     let rules = every_tool().map(|(name, arguments)| {
@@ -116,7 +116,7 @@ fn with_tools(keys: &[Key]) -> Value {
     value
 }
 
-/// Demands `then` where the tool is `name`.
+/// Requires `then` if the tool is `name`.
 fn rule(name: &str, then: Value) -> Value {
     json!({
         "if": { "required": ["tool"], "properties": { "tool": { "const": name } } },
@@ -124,7 +124,7 @@ fn rule(name: &str, then: Value) -> Value {
     })
 }
 
-/// Returns what every tool that each file has takes.
+/// Returns the arguments of every tool that is available in each file.
 fn every_tool() -> impl Iterator<Item = (&'static str, Value)> {
     let tests = TESTS.iter().map(|(name, _)| (*name, test(name)));
     let tools = TOOLS.iter().map(|tool| (tool.name, arguments(tool)));

@@ -1,7 +1,7 @@
-//! What a value of a FlowState file may be, as JSON Schema.
+//! Allowed values of a FlowState file, as JSON Schema.
 //!
-//! An editor reads scalars with their types; here they are the text that is
-//! written, so a text may be a number or a truth value to the schema.
+//! An editor parses scalars with their types; here they are the text as written, so a text may be a number or a boolean in the
+//! schema.
 
 use serde_json::{Value, json};
 
@@ -9,12 +9,12 @@ pub(super) fn reference(key: &str) -> Value {
     json!({ "$ref": format!("#/$defs/{}", key.replace(' ', "%20")) })
 }
 
-/// Any scalar: it is read as the text that is written.
+/// Describes any scalar, which is read as the text as written.
 pub(super) fn text() -> Value {
     json!({ "type": ["string", "number", "boolean", "null"] })
 }
 
-/// A scalar that names something, and takes no template.
+/// Describes a scalar that names something, without templates.
 pub(super) fn name() -> Value {
     json!({ "type": ["string", "number", "boolean"], "not": { "pattern": "\\{\\{" } })
 }
@@ -27,7 +27,7 @@ pub(super) fn map_of(value: Value) -> Value {
     json!({ "type": ["object", "null"], "additionalProperties": value })
 }
 
-/// A value that may as well be left empty.
+/// Describes a value that may also be left empty.
 pub(super) fn or_null(value: Value) -> Value {
     json!({ "anyOf": [value, { "type": "null" }] })
 }
@@ -36,7 +36,7 @@ pub(super) fn word(words: &[&str]) -> Value {
     or_null(json!({ "enum": words }))
 }
 
-/// A whole number from 1 to `max`.
+/// Describes an integer from 1 to `max`.
 pub(super) fn count(max: u64) -> Value {
     json!({ "type": ["integer", "string"], "minimum": 1, "maximum": max })
 }
@@ -70,7 +70,7 @@ pub(super) fn on_error() -> Value {
     })
 }
 
-/// One value, or a list of several.
+/// Describes one value, or a list of several.
 pub(super) fn one_or_many(value: &Value) -> Value {
     json!({ "anyOf": [value, { "type": "array", "items": value }] })
 }

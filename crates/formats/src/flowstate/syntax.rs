@@ -1,4 +1,4 @@
-//! What a FlowState file says, with places, before anything is looked up.
+//! The syntax of a FlowState file, with positions, before names are resolved.
 
 use indexmap::IndexMap;
 use interlock_core::machine::{OnCrash, Retry, TestOp};
@@ -9,7 +9,7 @@ use serde_json::Value;
 use super::template::Template;
 use crate::source::Span;
 
-/// A name or another text without templates, and where it stands.
+/// A name or another text without templates, and its position.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Named {
     pub(super) text: String,
@@ -21,9 +21,9 @@ pub(super) struct Named {
 pub(super) struct Written {
     pub(super) template: Template,
     pub(super) span: Span,
-    /// Where each hole of the template is written.
+    /// Position of each hole.
     pub(super) holes: Vec<Span>,
-    /// Whether it could not be read; what it would say is not known.
+    /// Whether it could not be parsed, so that its value is unknown.
     pub(super) broken: bool,
 }
 
@@ -33,13 +33,13 @@ impl Written {
         self.template.text()
     }
 
-    /// Returns the text itself when it has no holes and could be read.
+    /// Returns the text if it has no holes and could be parsed.
     pub(super) fn literal(&self) -> Option<String> {
         let text = self.text();
         text.as_plain().filter(|_| !self.broken).map(str::to_owned)
     }
 
-    /// Returns where each hole stands in the text as a command of bash; `None`: the command cannot be followed.
+    /// Returns the position of each hole in the text as a bash command; `None` if the command cannot be followed.
     pub(super) fn spots(&self) -> Option<Vec<Spot>> {
         let parts = self.template.parts.iter();
         interlock_shell::spots(parts.map(|part| match &part.piece {
@@ -48,7 +48,7 @@ impl Written {
         }))
     }
 
-    /// Returns each hole with its place.
+    /// Returns each hole with its position.
     pub(super) fn holes(&self) -> impl Iterator<Item = (&Expr, Span)> {
         let spans = self.holes.iter().copied();
         self.template.holes().map(|(expr, _)| expr).zip(spans)
@@ -71,7 +71,7 @@ pub(super) struct Workflow {
     pub(super) transitions_max: Option<u64>,
 }
 
-/// A variable and the text it begins with.
+/// A variable and its initial value.
 #[derive(Debug, Clone)]
 pub(super) struct Variable {
     pub(super) value: String,
@@ -81,7 +81,7 @@ pub(super) struct Variable {
 /// A state.
 #[derive(Debug, Clone)]
 pub(super) struct State {
-    /// Where its name is written.
+    /// Position of its name.
     pub(super) span: Span,
     pub(super) action: Action,
     pub(super) output: Option<Output>,
@@ -91,7 +91,7 @@ pub(super) struct State {
     pub(super) on_crash: Option<OnCrash>,
 }
 
-/// A tool and what it is given.
+/// A tool and its arguments.
 #[derive(Debug, Clone)]
 pub(super) struct Action {
     pub(super) tool: Named,
@@ -99,12 +99,12 @@ pub(super) struct Action {
     pub(super) retry: Option<Retry>,
 }
 
-/// What an action does.
+/// The effect of an action.
 #[derive(Debug, Clone)]
 pub(super) enum Doing {
-    /// A runner carries it out.
+    /// A runner executes it.
     Work(Vec<(&'static str, Given)>),
-    /// The engine looks at a value.
+    /// The engine tests a value.
     Test {
         op: TestOp,
         left: Written,
@@ -112,17 +112,17 @@ pub(super) enum Doing {
     },
     /// Another file runs.
     SubFlow(SubFlow),
-    /// Tasks run beside each other.
+    /// Tasks run concurrently.
     Parallel(Parallel),
     /// States run for each line.
     ForEach(ForEach),
-    /// A tool of the file's own; its arguments as written.
+    /// A tool that the file defines, with its arguments as written.
     Custom(Custom),
-    /// It could not be read.
+    /// It could not be parsed.
     Broken,
 }
 
-/// One argument of a tool that a runner carries out.
+/// An argument of a tool that a runner executes.
 #[derive(Debug, Clone)]
 pub(super) enum Given {
     Text(Written),
@@ -130,20 +130,20 @@ pub(super) enum Given {
     Map(IndexMap<String, Written>),
     Options(Vec<Choice>),
     Condition(Condition),
-    /// A truth value that is settled here.
+    /// A boolean that is known at load time.
     Flag(bool),
-    /// A text that takes no template.
+    /// A text without templates.
     Name(Named),
 }
 
-/// One answer a person may choose.
+/// An answer that a person may choose.
 #[derive(Debug, Clone)]
 pub(super) struct Choice {
     pub(super) value: Written,
     pub(super) description: Option<Written>,
 }
 
-/// What must succeed before a pause ends.
+/// A condition that must hold before a pause ends.
 #[derive(Debug, Clone)]
 pub(super) struct Condition {
     pub(super) command: Written,
@@ -158,7 +158,7 @@ pub(super) struct SubFlow {
     pub(super) alias: Option<Named>,
 }
 
-/// Tasks beside each other.
+/// Concurrent tasks.
 #[derive(Debug, Clone)]
 pub(super) struct Parallel {
     pub(super) tasks: Vec<Task>,
@@ -175,7 +175,7 @@ pub(super) struct Task {
     pub(super) output: Option<Output>,
 }
 
-/// States for each line of an output.
+/// States that run for each line of an output.
 #[derive(Debug, Clone)]
 pub(super) struct ForEach {
     pub(super) items: Box<Action>,
@@ -185,7 +185,7 @@ pub(super) struct ForEach {
     pub(super) wants_items: bool,
 }
 
-/// A call of a tool of the file's own.
+/// A call of a tool that the file defines.
 #[derive(Debug, Clone)]
 pub(super) struct Custom {
     pub(super) span: Span,
@@ -211,7 +211,7 @@ impl Tree {
     }
 }
 
-/// Where an output goes.
+/// Destination of an output.
 #[derive(Debug, Clone)]
 pub(super) enum Output {
     Variable(Named),
@@ -230,7 +230,7 @@ impl Output {
 /// One entry of `on-error`.
 #[derive(Debug, Clone)]
 pub(super) struct Handler {
-    /// `None`: every other code.
+    /// `None` for every other code.
     pub(super) code: Option<i64>,
     pub(super) span: Span,
     pub(super) target: Named,

@@ -1,34 +1,34 @@
-//! Templates: text with `{{ … }}` in it, read by one small scanner.
+//! Templates: text with `{{ … }}` in it, parsed by a small scanner.
 //!
-//! Knows no file and no workflow; offsets are bytes of the text itself.
+//! This module knows no file and no workflow; offsets are bytes of the text itself.
 
 use std::ops::Range;
 
 use interlock_expr::text::{Base, ErrorPart, Expr, Piece, Text};
 
-/// What stands for two braces that open nothing.
+/// Advice for two literal braces.
 pub(super) const ESCAPE: &str = "for the two braces themselves write `{{ \"{{\" }}`";
 
-/// Templates within templates that are followed.
+/// Maximum nesting of templates.
 const DEPTH_MAX: usize = 24;
 
-/// A text, and where its holes are.
+/// A text with the positions of its holes.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Template {
     pub(super) parts: Vec<Part>,
 }
 
-/// A piece of a text and the bytes it was written in.
+/// A piece of a text and its byte range.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Part {
     pub(super) piece: Piece,
     pub(super) at: Range<usize>,
 }
 
-/// Why a template cannot be read.
+/// Why a template cannot be parsed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct ParseError {
-    /// The byte where the template opens.
+    /// Byte offset where the template opens.
     pub(super) at: usize,
     pub(super) message: String,
     pub(super) help: String,
@@ -37,7 +37,7 @@ pub(super) struct ParseError {
 type Read<T> = Result<T, ParseError>;
 
 impl Template {
-    /// Reads `text`; the first mistake ends it.
+    /// Parses `text`; the first error ends it.
     pub(super) fn parse(text: &str) -> Read<Self> {
         let mut scanner = Scanner {
             text,
@@ -48,7 +48,7 @@ impl Template {
         scanner.text_until_end(false)
     }
 
-    /// Makes a text without holes.
+    /// Creates a text without holes.
     pub(super) fn plain(text: &str) -> Self {
         Self {
             parts: vec![Part {
@@ -67,7 +67,7 @@ impl Template {
         text
     }
 
-    /// Returns the holes and where they are.
+    /// Returns the holes and their positions.
     pub(super) fn holes(&self) -> impl Iterator<Item = (&Expr, Range<usize>)> {
         self.parts.iter().filter_map(|part| match &part.piece {
             Piece::Hole(expr) => Some((expr, part.at.clone())),
@@ -76,7 +76,7 @@ impl Template {
     }
 }
 
-/// Adds a piece, joining plain ones.
+/// Appends a piece, joining plain ones.
 pub(super) fn push(text: &mut Text, piece: Piece) {
     match (text.pieces.last_mut(), piece) {
         (_, Piece::Plain(more)) if more.is_empty() => {}
@@ -119,7 +119,7 @@ impl<'a> Scanner<'a> {
         })
     }
 
-    /// Reads to the end of the text; `lenient`: `{{` that nothing closes is itself.
+    /// Parses to the end of the text; with `lenient`, an unclosed `{{` is literal.
     fn text_until_end(&mut self, lenient: bool) -> Read<Template> {
         let mut parts = Vec::new();
         while !self.rest().is_empty() {
@@ -149,7 +149,7 @@ impl<'a> Scanner<'a> {
         Ok(Template { parts })
     }
 
-    /// Returns where the last two of the braces that begin at `at` stand.
+    /// Returns the position of the last two of the braces that begin at `at`.
     fn innermost(&self, at: usize) -> usize {
         let rest = self.text.get(at..).unwrap_or_default();
         let braces = rest.bytes().take_while(|byte| *byte == b'{').count();
@@ -167,7 +167,7 @@ impl<'a> Scanner<'a> {
         self.at = end;
     }
 
-    /// Adds a hole; one that is a text itself is put in at once.
+    /// Adds a hole; a hole that is a text itself is inserted directly.
     #[expect(clippy::unused_self, reason = "it reads beside `plain`")]
     fn take(&self, parts: &mut Vec<Part>, expr: Expr, at: Range<usize>) {
         let pieces = match expr {
@@ -180,7 +180,7 @@ impl<'a> Scanner<'a> {
         }));
     }
 
-    /// Reads a template whose two braces stand here.
+    /// Parses a template whose two braces are at the present position.
     fn hole(&mut self) -> Read<Expr> {
         self.at += 2;
         self.depth += 1;
@@ -263,7 +263,7 @@ impl<'a> Scanner<'a> {
         Ok(Expr::Key(name))
     }
 
-    /// Reads one part of a name.
+    /// Parses one part of a name.
     fn part(&mut self) -> Option<&'a str> {
         let rest = self.rest();
         let is_letter = |c: char| c.is_alphanumeric() || c == '_';
@@ -332,7 +332,7 @@ impl<'a> Scanner<'a> {
         Ok(text)
     }
 
-    /// Reads a path without quotes, up to the bracket that closes the call.
+    /// Parses an unquoted path, up to the bracket that closes the call.
     fn bare_path(&mut self) -> Read<Text> {
         let mut text = Text::default();
         loop {
@@ -373,7 +373,7 @@ impl<'a> Scanner<'a> {
         }
     }
 
-    /// Reads a text in quotes, if one stands here; templates in it are read too.
+    /// Parses a quoted text, if there is one; templates in it are parsed, too.
     fn string(&mut self) -> Read<Option<Text>> {
         let Some(quote) = self
             .rest()
@@ -399,7 +399,7 @@ impl<'a> Scanner<'a> {
         Ok(Some(template.text()))
     }
 
-    /// Says what was expected and what stands here.
+    /// Reports what was expected and what was found.
     fn unexpected<T>(&self, wanted: &str) -> Read<T> {
         match self.rest().chars().next() {
             None => self.mistake("`{{` opens a template that nothing closes", ESCAPE),
@@ -414,7 +414,7 @@ impl<'a> Scanner<'a> {
     }
 }
 
-/// Leaves out blanks after the last character of a path.
+/// Removes blanks after the last character of a path.
 fn trimmed(mut text: Text) -> Text {
     if let Some(Piece::Plain(last)) = text.pieces.last_mut() {
         last.truncate(last.trim_end().len());

@@ -1,19 +1,19 @@
-//! The tools there are and what they take.
+//! The available tools and their arguments.
 
 use interlock_core::machine::TestOp;
 
 use super::syntax::Given;
 
-/// What an argument may hold.
+/// The kind of an argument's value.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Shape {
     /// Text with templates.
     Text,
-    /// Text that begins a program's work; it must not be missing.
+    /// A required duration.
     Duration,
-    /// A truth value, which a template may make.
+    /// A boolean, which a template may produce.
     Boolean,
-    /// A truth value that is settled at load.
+    /// A boolean that is known at load time.
     Flag,
     /// One of these words.
     OneOf(&'static [&'static str]),
@@ -29,7 +29,7 @@ pub(super) enum Shape {
     Condition,
     /// A name without templates.
     Name,
-    /// How often it is tried.
+    /// Retry policy.
     Retry,
 }
 
@@ -39,22 +39,22 @@ pub(super) struct Argument {
     pub(super) name: &'static str,
     pub(super) required: bool,
     pub(super) shape: Shape,
-    /// What it does, in one sentence.
+    /// Description in one sentence.
     pub(super) doc: &'static str,
 }
 
-/// A tool that a runner carries out.
+/// A tool that a runner executes.
 #[derive(Debug)]
 pub(super) struct Tool {
     pub(super) name: &'static str,
     pub(super) arguments: &'static [Argument],
-    /// What it has that can be captured.
+    /// Whether it has an output that can be captured.
     pub(super) output: bool,
-    /// The program it needs; empty: none.
+    /// Program that it needs; empty for none.
     pub(super) program: &'static str,
     /// Whether its output comes from a model, a person or an issue.
     pub(super) foreign: bool,
-    /// What stands in for an argument that is not written.
+    /// Defaults of arguments.
     pub(super) defaults: &'static [(&'static str, &'static str)],
 }
 
@@ -106,7 +106,7 @@ const OUTPUT_FORMAT: Argument = optional(
 );
 const AGENT_TIMEOUT: &[(&str, &str)] = &[("timeout", "5m")];
 
-/// Every tool that a runner carries out.
+/// Every tool that a runner executes.
 pub(super) const TOOLS: &[Tool] = &[
     Tool {
         name: "bash",
@@ -252,7 +252,7 @@ pub(super) const TOOLS: &[Tool] = &[
     },
 ];
 
-/// The tools that look at a value.
+/// Tools that test a value.
 pub(super) const TESTS: [(&str, TestOp); 9] = [
     ("if-equal", TestOp::Equal),
     ("if-not-equal", TestOp::NotEqual),
@@ -265,15 +265,15 @@ pub(super) const TESTS: [(&str, TestOp); 9] = [
     ("switch", TestOp::Value),
 ];
 
-/// The tools that hold others.
+/// Tools that contain others.
 pub(super) const COMPOSED: [&str; 3] = ["sub-flow", "parallel", "for-each"];
 
-/// Finds a tool that a runner carries out.
+/// Finds a tool that a runner executes.
 pub(super) fn tool(name: &str) -> Option<&'static Tool> {
     TOOLS.iter().find(|tool| tool.name == name)
 }
 
-/// Tells whether a name is that of a tool that every file has.
+/// Returns whether a name belongs to a tool that every file has.
 pub(super) fn is_built_in(name: &str) -> bool {
     built_in().any(|known| known == name)
 }
@@ -286,7 +286,7 @@ pub(super) fn built_in() -> impl Iterator<Item = &'static str> {
         .chain(COMPOSED)
 }
 
-/// Finds one argument among those given.
+/// Finds an argument by name.
 pub(super) fn given<'a>(all: &'a [(&'static str, Given)], name: &str) -> Option<&'a Given> {
     all.iter()
         .find(|(known, _)| *known == name)

@@ -1,4 +1,4 @@
-//! Values of keys: texts, names, durations, truth values.
+//! Values of keys: texts, names, durations, booleans.
 
 use std::ops::Range;
 
@@ -18,7 +18,7 @@ use crate::{
 };
 
 impl Reader<'_> {
-    /// Reads a text that may have templates; null is empty.
+    /// Parses a text that may have templates; null is empty.
     pub(super) fn written(&mut self, what: &str, node: &Node) -> Written {
         let text = match &node.kind {
             Kind::Null => "",
@@ -55,9 +55,9 @@ impl Reader<'_> {
             .help(mistake.help);
     }
 
-    /// Finds in the file what stands at `at` of the decoded text of a scalar.
+    /// Returns the position in the file of `at` in a scalar's decoded text.
     ///
-    /// Braces are what they are in every style, so the same number of them stands before it.
+    /// Braces are literal in every style, so the same number of them comes before it.
     fn locate(&self, span: Span, text: &str, at: Range<usize>) -> Span {
         let (_, file) = self.files.name_and_text(span.file);
         let written = file.get(span.start..span.end).unwrap_or_default();
@@ -80,7 +80,7 @@ impl Reader<'_> {
         Span::new(span.file, start, start + length)
     }
 
-    /// Reads a text that takes no template; null is none.
+    /// Parses a text without templates; null counts as missing.
     pub(super) fn name(&mut self, what: &str, node: &Node) -> Option<Named> {
         match &node.kind {
             Kind::Null => None,
@@ -109,7 +109,7 @@ impl Reader<'_> {
         }
     }
 
-    /// Reads a truth value that is settled when the file is read.
+    /// Parses a boolean that is known at load time.
     pub(super) fn flag(&mut self, what: &str, node: &Node) -> Option<bool> {
         let text = self.name(what, node)?;
         let read = truth(&text.text);
@@ -139,7 +139,7 @@ impl Reader<'_> {
             .help("write digits and one of `s`, `m`, `h`: `30s`, `5m`, `1h`");
     }
 
-    /// Reads a whole number between two bounds.
+    /// Parses an integer between two bounds.
     pub(super) fn integer(&mut self, what: &str, node: &Node, from: u64, to: u64) -> Option<u64> {
         let text = self.name(what, node)?;
         let read = text.text.parse::<u64>().ok();
@@ -159,7 +159,7 @@ impl Reader<'_> {
         fits
     }
 
-    /// Reports a text that is none of `words`.
+    /// Reports a text that is not one of `words`.
     pub(super) fn bad_choice(&mut self, what: &str, text: &str, words: &[&str], span: Span) {
         let near = nearest(text, words.iter().copied())
             .map(|near| format!(": did you mean `{near}`?"))
@@ -198,7 +198,7 @@ impl Reader<'_> {
         node.entries()
     }
 
-    /// Checks that every key of a map is known, and that those that must be there are.
+    /// Checks that every key of a map is known, and that required keys are given.
     pub(super) fn keys(&mut self, what: &str, node: &Node, known: &[Key]) {
         for entry in node.entries() {
             if known.iter().any(|key| key.name == entry.key) {
@@ -224,7 +224,7 @@ impl Reader<'_> {
             .help(format!("add `{name}`"));
     }
 
-    /// Reports a name that is none of those known, with the nearest one.
+    /// Reports an unknown name, with the nearest known one.
     pub(super) fn unknown<'k>(
         &mut self,
         kind: &str,
@@ -257,7 +257,7 @@ impl Reader<'_> {
         });
     }
 
-    /// Reads a map of texts by name.
+    /// Parses a map of texts.
     pub(super) fn texts(&mut self, what: &str, node: &Node) -> IndexMap<String, Written> {
         let entries = self.map(what, node);
         entries
@@ -269,7 +269,7 @@ impl Reader<'_> {
             .collect()
     }
 
-    /// Reads a map of environment variables.
+    /// Parses a map of environment variables.
     pub(super) fn env(&mut self, what: &str, node: &Node) -> IndexMap<String, Written> {
         for entry in node.entries() {
             if !is_env_name(&entry.key) {
@@ -289,7 +289,7 @@ impl Reader<'_> {
     }
 }
 
-/// Returns a text of which nothing is known.
+/// Returns a placeholder for an unknown text.
 pub(super) fn broken(span: Span) -> Written {
     Written {
         template: Template::default(),
@@ -299,7 +299,7 @@ pub(super) fn broken(span: Span) -> Written {
     }
 }
 
-/// Tells whether templates can name a variable so.
+/// Returns whether templates can refer to a variable of this name.
 pub(super) fn is_variable_name(name: &str) -> bool {
     let fits = |c: char| c.is_alphanumeric() || matches!(c, '_' | '-');
     !name.is_empty() && !name.starts_with('-') && name.chars().all(fits)
@@ -310,7 +310,7 @@ fn is_env_name(name: &str) -> bool {
     !name.is_empty() && !name.starts_with(|c: char| c.is_ascii_digit()) && name.chars().all(fits)
 }
 
-/// Returns a text short enough for a message, on one line.
+/// Shortens a text for a message, on one line.
 pub(super) fn shown(text: &str) -> String {
     let mut line: String = text.chars().take(60).flat_map(char::escape_debug).collect();
     if text.chars().nth(60).is_some() {
@@ -319,5 +319,5 @@ pub(super) fn shown(text: &str) -> String {
     line
 }
 
-/// The remedy of a name that templates cannot use.
+/// Advice for a name that templates cannot use.
 pub(super) const NAME_HELP: &str = "use letters, digits, `_` and `-`, not beginning with `-`";

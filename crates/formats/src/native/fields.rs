@@ -1,4 +1,4 @@
-//! Every field of the native format. The reference for people is made of these lines.
+//! Every field of the native format. The reference in the book is generated from these lines.
 
 use super::{
     guard_fields::{EVIDENCE, GUARD},
@@ -40,7 +40,7 @@ pub(crate) static WORKFLOW: Table = Table {
     fields: &workflow_fields(true),
 };
 
-/// A workflow in `machines`, where the key gives the id.
+/// A workflow in `machines`, whose key is the id.
 pub(crate) static MACHINE: Table = Table {
     name: "a workflow",
     key: "machine",

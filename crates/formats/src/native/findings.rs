@@ -1,11 +1,11 @@
-//! What the checks of a machine find, tied to where it was written.
+//! Findings of the checks of a machine, with their positions in the file.
 
 use interlock_validate::{Finding, FindingCode, Location, Severity, validate};
 
 use super::machine::Reading;
 use crate::{diagnostic::Report, source::Span, spans::Spans};
 
-/// What cannot be told of a machine of which a part could not be read.
+/// Findings that are not reported if a part of the machine could not be parsed.
 const NEEDS_THE_WHOLE: &[FindingCode] = &[
     FindingCode::UnreachableState,
     FindingCode::DeadEnd,
@@ -14,7 +14,7 @@ const NEEDS_THE_WHOLE: &[FindingCode] = &[
     FindingCode::EndlessBranch,
 ];
 
-/// Checks the machine and adds what is found to the report.
+/// Checks the machine and adds the findings to the report.
 pub(crate) fn add_findings(reading: &mut Reading) {
     for finding in validate(&reading.machine) {
         add(reading, finding);
@@ -23,7 +23,7 @@ pub(crate) fn add_findings(reading: &mut Reading) {
 
 fn add(reading: &mut Reading, finding: Finding) {
     let Location { machine, place } = finding.at.clone();
-    // The copy of the outermost machine was written where the original was.
+    // The copy of the outermost machine has the positions of the original.
     let machine = machine.filter(|key| reading.root_key.as_ref() != Some(key));
     if reading.unread.contains(&machine) {
         return;

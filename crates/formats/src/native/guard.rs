@@ -1,4 +1,4 @@
-//! Guards: named, written in place, composed.
+//! Guards: named, inline, composed.
 
 use interlock_core::{
     guard::{EvidenceGuard, EvidenceOf, FieldGuard, Guard, GuardRef, Op, Since, Source},
@@ -16,11 +16,11 @@ use crate::{
     table::Fields,
 };
 
-/// The fields that say what kind of guard it is.
+/// Fields that determine the kind of a guard.
 const KINDS: &[&str] = &["field", "all", "any", "not", "evidence"];
 
 impl Reader<'_, '_> {
-    /// Reads a guard by name or in place.
+    /// Parses a guard by name or inline.
     pub(crate) fn guard_ref(
         &mut self,
         current: &Current<'_>,
@@ -50,7 +50,7 @@ impl Reader<'_, '_> {
         }
     }
 
-    /// Reads an object that is a guard.
+    /// Parses an object that is a guard.
     pub(super) fn guard(
         &mut self,
         current: &Current<'_>,
@@ -63,7 +63,7 @@ impl Reader<'_, '_> {
         self.guard_of(current, &fields, site)
     }
 
-    /// Makes a guard of its fields.
+    /// Creates a guard from its fields.
     pub(crate) fn guard_of(
         &mut self,
         current: &Current<'_>,
@@ -139,7 +139,7 @@ impl Reader<'_, '_> {
             .collect()
     }
 
-    /// Reports what only a guard that compares has.
+    /// Reports fields that only a comparing guard has.
     fn refuse_beside(&mut self, fields: &Fields<'_>, kind: &str) {
         for name in ["op", "value", "from"] {
             if let Some(entry) = fields.entry(name) {
@@ -274,7 +274,7 @@ impl Reader<'_, '_> {
         })
     }
 
-    /// Reads a directory of the project; `Some(None)`: its root.
+    /// Parses a directory of the project; `Some(None)` is its root.
     fn directory_below(&mut self, node: &Node) -> Option<Option<String>> {
         let text = node.text()?;
         let parts = text.split('/').filter(|part| !matches!(*part, "" | "."));
@@ -284,7 +284,7 @@ impl Reader<'_, '_> {
         } else if parts.contains(&"..") {
             Some("leads out of what it names")
         } else if text.contains(['\\', '\0']) {
-            Some("is no plain path")
+            Some("is not a plain path")
         } else {
             None
         };
@@ -314,7 +314,7 @@ impl Reader<'_, '_> {
     }
 }
 
-/// Stands for a guard that could not be read; the checks have nothing to say about it.
+/// Returns a placeholder for a guard that could not be parsed, which the checks ignore.
 pub(crate) fn placeholder() -> Guard {
     let of = EvidenceOf::Tool {
         tool: "*".to_owned(),

@@ -1,10 +1,10 @@
-//! The fields of guards, and of what guards take for evidence.
+//! The fields of guards and of evidence.
 
 use crate::table::{Choice, Field, Shape, Table, field};
 
 pub(crate) static GUARD: Table = guard_table(&GUARD_FIELDS);
 
-/// The guard of a pipeline, which may call the context `ctx`.
+/// The guard of a pipeline, in which the context may be called `ctx`.
 pub(crate) static PIPELINE_GUARD: Table = guard_table(&PIPELINE_GUARD_FIELDS);
 
 const fn guard_table(fields: &'static [Field]) -> Table {

@@ -1,4 +1,4 @@
-//! Which machine an `invoke` means: of the same file, of the gateway configuration, of another file.
+//! The machine that an `invoke` refers to: in the same file, the gateway configuration, or another file.
 
 use interlock_core::{machine::Machine, names::MachineId};
 use interlock_expr::nearest::nearest;
@@ -16,7 +16,7 @@ use crate::{
 };
 
 impl<'n> Reader<'n, '_> {
-    /// Returns the key of the machine that `id` means, and has it read if it was not.
+    /// Returns the key of the machine with the given `id`, reading it if necessary.
     pub(super) fn invoked(
         &mut self,
         current: &Current<'_>,
@@ -52,7 +52,7 @@ impl<'n> Reader<'n, '_> {
         }
     }
 
-    /// Looks for `id` among the workflows of the same gateway configuration.
+    /// Searches for `id` among the workflows of the same gateway configuration.
     fn sibling(&mut self, id: &str) -> Option<Called> {
         let own_id = |entry: &Entry| {
             entry
@@ -80,7 +80,7 @@ impl<'n> Reader<'n, '_> {
         Some(Called::Key(key))
     }
 
-    /// Looks for `id` in other files.
+    /// Searches for `id` in other files.
     fn elsewhere(&mut self, id: &str, span: Span) -> Option<Called> {
         if let Some(known) = self.asked.get(id) {
             return known.clone();
@@ -94,7 +94,7 @@ impl<'n> Reader<'n, '_> {
                     "unreadable_workflow",
                     format!("the workflow `{id}` cannot be read: {reason}"),
                 );
-                // There is one, so it is not unknown as well.
+                // It exists, so it is not reported as unknown as well.
                 let key = self.free_key(id);
                 self.unread.insert(Some(key.clone()));
                 self.machines.insert(key.clone(), empty(id));
@@ -155,7 +155,7 @@ impl<'n> Reader<'n, '_> {
         self.definition(task, None)
     }
 
-    /// Returns the definition that `id` means in a file found for it.
+    /// Returns the definition of `id` in a file that was found for it.
     fn choose<'t>(&mut self, found: Found<'t>, id: &str, span: Span) -> Option<&'t Node> {
         match found {
             Found::Definition(node) => Some(node),
@@ -178,7 +178,7 @@ impl<'n> Reader<'n, '_> {
                     self.report.error(
                         span,
                         "undefined_machine",
-                        format!("the file found for `{id}` holds no workflow of that name"),
+                        format!("the file found for `{id}` contains no workflow of that name"),
                     );
                 }
                 entry.map(|entry| &entry.value)

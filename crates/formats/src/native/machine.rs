@@ -1,4 +1,4 @@
-//! A definition becomes a machine; so do those it invokes.
+//! Converts a definition, and those it invokes, to a machine.
 
 use std::collections::{HashMap, HashSet};
 
@@ -26,10 +26,9 @@ use crate::{
     table::{Fields, Table},
 };
 
-/// Reads a definition and everything it invokes.
+/// Reads a definition and everything that it invokes.
 ///
-/// There is a machine even where there are errors, so that the checks can find
-/// more of them.
+/// A machine is returned even if there are errors, so that the checks can find more of them.
 pub(crate) fn read<'w>(start: Start<'_, 'w>, files: Files, report: Report) -> Reading {
     let mut reader = Reader::new(files, report, start.others);
     reader.siblings = start.siblings;
@@ -49,19 +48,19 @@ pub(crate) fn read<'w>(start: Start<'_, 'w>, files: Files, report: Report) -> Re
     reader.finish(root)
 }
 
-/// Where reading starts.
+/// Start of the reading.
 pub(crate) struct Start<'n, 'w> {
     /// The definition.
     pub(crate) node: &'n Node,
     /// Its name among `siblings`.
     pub(crate) name: Option<&'n str>,
-    /// The other workflows of a gateway configuration.
+    /// Other workflows of a gateway configuration.
     pub(crate) siblings: &'n [Entry],
-    /// Where workflows of other files are found.
+    /// Source of workflows in other files.
     pub(crate) others: &'w dyn Workflows,
 }
 
-/// What was read.
+/// Result of reading.
 #[derive(Debug)]
 pub(crate) struct Reading {
     /// Not sealed yet.
@@ -69,11 +68,11 @@ pub(crate) struct Reading {
     pub(crate) files: Files,
     pub(crate) report: Report,
     pub(crate) spans: Spans,
-    /// The key of the outermost machine's copy among `machines`, if it is invoked.
+    /// Key of the outermost machine's copy among `machines`, if it is invoked.
     pub(crate) root_key: Option<MachineId>,
-    /// Machines of which a part could not be read, so that what is missing may not be.
+    /// Machines of which a part could not be parsed, so that what is missing may exist.
     pub(crate) incomplete: HashSet<Option<MachineId>>,
-    /// Machines whose states could not be read at all.
+    /// Machines whose states could not be parsed at all.
     pub(crate) unread: HashSet<Option<MachineId>>,
 }
 
@@ -85,9 +84,9 @@ pub(crate) struct Reader<'n, 'w> {
     pub(crate) others: &'w dyn Workflows,
     pub(super) siblings: &'n [Entry],
     pub(super) machines: IndexMap<MachineId, Machine>,
-    /// Keys given away.
+    /// Keys in use.
     pub(super) taken: HashSet<String>,
-    /// What became of ids that were looked for in other files.
+    /// Results of searching ids in other files.
     pub(super) asked: HashMap<String, Option<Called>>,
     pub(super) sibling_keys: HashMap<&'n str, MachineId>,
     pub(super) pending: Vec<Pending<'n>>,
@@ -95,22 +94,22 @@ pub(crate) struct Reader<'n, 'w> {
     pub(super) root_key: Option<MachineId>,
     pub(super) incomplete: HashSet<Option<MachineId>>,
     pub(super) unread: HashSet<Option<MachineId>>,
-    /// How guards are read at the moment.
+    /// How guards are parsed at the moment.
     pub(crate) reads: Reads,
-    /// What texts of the stages of the machine that is being read take from its context.
+    /// Context paths in the stage texts of the machine that is being read.
     pub(super) uses: Vec<Use>,
 }
 
-/// How a guard is read.
+/// How a guard is parsed.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Reads {
-    /// The fields that guards have.
+    /// Fields of guards.
     pub(crate) table: &'static Table,
-    /// What `field` is looked up in where the guard does not say.
+    /// Default source of `field`.
     pub(crate) from: GuardSource,
 }
 
-/// A definition that something invokes and that is still to be read.
+/// An invoked definition that is still to be read.
 pub(super) enum Pending<'n> {
     Sibling(&'n Node, MachineId),
     File(usize, String, MachineId, Span),
@@ -121,18 +120,18 @@ pub(super) struct Task<'t> {
     pub(super) node: &'t Node,
     pub(super) key: Option<MachineId>,
     pub(super) table: &'static Table,
-    /// The id its place gives it.
+    /// Id from its place in the file.
     pub(super) given_id: Option<&'t str>,
 }
 
 /// The machine that is being read.
 pub(crate) struct Current<'s> {
-    /// Its key; `None`: it is the outermost.
+    /// Its key; `None` for the outermost.
     pub(crate) key: Option<MachineId>,
     pub(super) scope: Scope<'s>,
-    /// States made for forks and calls.
+    /// States created for forks and calls.
     pub(super) generated: IndexMap<StateName, State>,
-    /// Names of states that are taken.
+    /// State names in use.
     pub(super) state_names: HashSet<StateName>,
 }
 
@@ -152,7 +151,7 @@ impl Current<'_> {
 }
 
 impl<'w> Reader<'_, 'w> {
-    /// Begins with nothing read.
+    /// Creates a reader that has read nothing.
     pub(crate) fn new(files: Files, report: Report, others: &'w dyn Workflows) -> Self {
         Self {
             files,
@@ -247,7 +246,7 @@ impl Reader<'_, '_> {
         machine
     }
 
-    /// Reports paths of texts that lead to nothing in the context.
+    /// Reports paths in texts that do not exist in the context.
     fn check_uses(
         &mut self,
         used: &[Use],
@@ -269,7 +268,7 @@ impl Reader<'_, '_> {
         let names = Names {
             declared: &known,
             remedy: "add it to `context` with its initial value, or `null` if that is not known yet",
-            // An agent of another state, and whoever starts the run, may add to the context.
+            // An agent in another state, or the start of the run, may add to the context.
             open: true,
             schema_key: "completion_schema",
             stages: &stages,
@@ -279,7 +278,7 @@ impl Reader<'_, '_> {
         }
     }
 
-    /// Gives a key to each machine of `machines`.
+    /// Assigns a key to each machine of `machines`.
     fn name_nested<'t>(&mut self, fields: &Fields<'t>) -> Vec<(&'t Entry, MachineId)> {
         let entries = fields
             .get("machines")
@@ -295,7 +294,7 @@ impl Reader<'_, '_> {
             .collect()
     }
 
-    /// Returns `name`, or `name` with a number, that no other machine has as key.
+    /// Returns `name`, with a number if another machine has it as its key.
     pub(super) fn free_key(&mut self, name: &str) -> MachineId {
         let mut key = name.to_owned();
         let mut number = 1;
@@ -335,7 +334,7 @@ impl Reader<'_, '_> {
         states
     }
 
-    /// Returns the first state; where it is missing, the first written, so that reading can go on.
+    /// Returns the initial state; if it is missing, the first one, so that reading can continue.
     fn initial(
         &mut self,
         current: &Current<'_>,
@@ -355,7 +354,7 @@ impl Reader<'_, '_> {
             .unwrap_or_else(|| StateName::new(""))
     }
 
-    /// Reads the guards that have names.
+    /// Parses the named guards.
     pub(crate) fn guards(
         &mut self,
         current: &Current<'_>,
@@ -422,7 +421,7 @@ impl Reader<'_, '_> {
         })
     }
 
-    /// Puts the machines that were read below the outermost one.
+    /// Puts the other machines below the outermost one.
     pub(crate) fn finish(mut self, mut root: Machine) -> Reading {
         if let Some(key) = &self.root_key {
             self.machines.insert(key.clone(), root.clone());
@@ -441,14 +440,14 @@ impl Reader<'_, '_> {
     }
 }
 
-/// Tells whether nothing in a machine waits for an agent, and a model has a part in it: then Interlock carries it out.
+/// Returns whether a machine with a model has no state that waits for an agent, so that Interlock itself runs it.
 fn is_carried_out(root: &Machine) -> bool {
     let machines = std::iter::once(root).chain(root.machines.values());
     let mut states = machines.flat_map(|machine| machine.states.values());
     root.has_stages() && !states.any(|state| matches!(state.activity, Activity::Await))
 }
 
-/// Returns a machine with nothing in it.
+/// Returns an empty machine.
 pub(crate) fn empty(id: &str) -> Machine {
     Machine {
         id: MachineId::new(id),

@@ -1,4 +1,4 @@
-//! What a workflow says about itself.
+//! The `meta` of a workflow.
 
 use interlock_core::{machine::Object, names::MachineId};
 use interlock_validate::Place;
@@ -6,7 +6,7 @@ use interlock_validate::Place;
 use super::{fields::META, machine::Reader};
 use crate::{node::Node, table::Fields};
 
-/// Fields of `meta` that other tools read and this one does not.
+/// Fields of `meta` that other tools use and this one ignores.
 const IGNORED: &[(&str, &str)] = &[
     (
         "debug",

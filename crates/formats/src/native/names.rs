@@ -1,20 +1,20 @@
-//! Names that people give: what may be one.
+//! Rules for names.
 
 use crate::{diagnostic::Report, source::Span};
 
-/// The target that leads out of an interrupt.
+/// The target that returns from an interrupt.
 pub(super) const RETURN: &str = "$return";
 
-/// Reports a name that paths or messages could not carry.
+/// Reports a name that cannot be used in paths or messages.
 pub(crate) fn check(what: &str, name: &str, span: Span, report: &mut Report) {
     let reason = if name.is_empty() {
         "is empty"
     } else if name.contains('/') {
-        "holds a `/`, which separates the names of a path"
+        "contains a `/`, which separates the names of a path"
     } else if name == RETURN {
         "is the word for the way back from an interrupt"
     } else if name.chars().any(char::is_control) {
-        "holds a line break or another control character"
+        "contains a line break or another control character"
     } else {
         return;
     };

@@ -1,4 +1,4 @@
-//! A state: its policy and what leads on.
+//! A state: its policy and its transitions.
 
 use interlock_core::{
     machine::{Activity, Outcome, State},
@@ -20,14 +20,14 @@ use crate::{
     table::Fields,
 };
 
-/// The tables of a stage's keys.
+/// Tables of a stage's keys.
 const KEYS: Keys = Keys {
     assertion: &of_native::ASSERTION,
     retry: &of_native::RETRY,
     options: &of_native::OPTIONS,
 };
 
-/// Names of final states that mean failure where nothing else is said.
+/// Names of final states that mean failure by default.
 pub const FAILURES: &[&str] = &[
     "failed",
     "failure",
@@ -37,7 +37,7 @@ pub const FAILURES: &[&str] = &[
     "aborted",
 ];
 
-/// Fields that other tools read and this one does not.
+/// Fields that other tools use and this one ignores.
 const IGNORED: &[(&str, &str)] = &[
     (
         "direct_execution",
@@ -54,7 +54,7 @@ const IGNORED: &[(&str, &str)] = &[
 ];
 
 impl Reader<'_, '_> {
-    /// Reads one state. There is one even where there are errors.
+    /// Parses one state. A state is returned even if there are errors.
     pub(super) fn state(
         &mut self,
         current: &mut Current<'_>,
@@ -77,7 +77,7 @@ impl Reader<'_, '_> {
         }
         let mut state = State {
             activity: match &stage {
-                // The gate names guards of its machine, which are read later.
+                // The gate names guards of its machine, which are parsed later.
                 Some(stage) => Activity::Stage(Box::new(stage.model_stage(None))),
                 None => self.activity(name, &fields),
             },
@@ -167,7 +167,7 @@ impl Reader<'_, '_> {
                     .help(
                         "write `type: final` where the workflow ends, `type: stage` where a model is called, and leave it out elsewhere",
                     );
-                // A near miss is read as what was meant, so that the checks do not miss an end.
+                // A misspelled word is read as the likely one, so that the checks do not miss an end.
                 if near == Some("final") {
                     return Activity::Final {
                         outcome: Outcome::Success,
@@ -187,14 +187,14 @@ impl Reader<'_, '_> {
         Activity::Await
     }
 
-    /// Reads what the state allows.
+    /// Parses what the state allows.
     pub(crate) fn policy(
         &mut self,
         current: &Current<'_>,
         name: &StateName,
         fields: &Fields<'_>,
     ) -> Policy {
-        // A field that could not be read restricts, so that no doubt is cast on what it would have let pass.
+        // A field that could not be parsed restricts, so that nothing is doubted because of it.
         let nothing = |field| fields.is_broken(field).then(Vec::new);
         Policy {
             allowed_tools: self
@@ -225,7 +225,7 @@ impl Reader<'_, '_> {
             shell_writes: false,
             secrets: match fields.text("secrets") {
                 Some("deny") => Secrets::Deny,
-                // What could not be read restricts.
+                // What could not be parsed restricts.
                 _ if fields.is_broken("secrets") => Secrets::Deny,
                 _ => Secrets::Allow,
             },

@@ -1,4 +1,4 @@
-//! What evidence asks for beside an exit code: the report of the run, and files that stay as they were.
+//! Evidence besides an exit code: the report of the run, and files that must not change.
 
 use interlock_core::{
     glob,
@@ -34,11 +34,11 @@ pub(crate) static REPORT: Table = Table {
     ],
 };
 
-/// Fields that mean something only beside a report.
+/// Fields that require a report.
 const OF_REPORTS: [&str; 2] = ["passed_at_least", "none_removed"];
 
 impl Reader<'_, '_> {
-    /// Reads what evidence for a command asks of its report.
+    /// Parses the report of command evidence.
     pub(super) fn report_guard(&mut self, fields: &Fields<'_>) -> Option<ReportGuard> {
         self.refuse_in_pipelines(fields);
         let Some(node) = fields.get("report") else {
@@ -62,7 +62,7 @@ impl Reader<'_, '_> {
         })
     }
 
-    /// Reads a path alone, whose end tells the format, or one by its format.
+    /// Parses a path, whose extension determines the format, or a path with its format.
     fn report_source(&mut self, node: &Node) -> Option<ReportSource> {
         let (format, at) = match &node.kind {
             Kind::Text(text) if text.ends_with(".json") => {
@@ -133,7 +133,7 @@ impl Reader<'_, '_> {
         let problem = if name.is_empty() {
             Some("names a directory")
         } else if path.contains(['\\', '\0']) {
-            Some("is no plain path")
+            Some("is not a plain path")
         } else if directory.contains(['*', '?', '[', '{']) {
             Some("has a wildcard before its last part")
         } else if let Err(reason) = glob::compile(name) {
@@ -187,7 +187,7 @@ impl Reader<'_, '_> {
         }
     }
 
-    /// Reads the patterns of files that stay as they were.
+    /// Parses the patterns of files that must not change.
     pub(super) fn frozen(&mut self, fields: &Fields<'_>) -> Vec<String> {
         let Some(names) = fields.names("frozen") else {
             return Vec::new();
@@ -231,7 +231,7 @@ impl Reader<'_, '_> {
             .help("use `*` within a segment, `**` for any depth, `?`, `[...]` and `{a,b}`");
     }
 
-    /// Refuses what only a workflow that guards an agent can see.
+    /// Refuses what only a workflow that guards an agent can observe.
     fn refuse_in_pipelines(&mut self, fields: &Fields<'_>) {
         if !std::ptr::eq(self.reads.table, &raw const PIPELINE_GUARD) {
             return;

@@ -1,4 +1,4 @@
-//! What an event leads to: a state, one of several, a fork, another workflow.
+//! The effect of an event: a state, one of several, a fork, another workflow.
 
 use indexmap::IndexMap;
 use interlock_core::{
@@ -22,7 +22,7 @@ use crate::{
     table::Fields,
 };
 
-/// Where a transition is written.
+/// Position of a transition.
 struct At<'a> {
     state: &'a StateName,
     event: &'a EventName,
@@ -35,14 +35,14 @@ impl At<'_> {
     }
 }
 
-/// The fields of a transition that only one of its shapes has.
+/// Fields of a transition that only one of its forms has.
 const SHAPES: &[(&str, &[&str])] = &[
     ("target", &[]),
     ("fork", &[]),
     ("invoke", &["on_complete", "on_fail", "input", "output"]),
 ];
 
-/// Reads what a person's yes takes.
+/// Parses what an approval requires.
 pub(super) fn approval_kind(fields: &Fields<'_>) -> ApprovalKind {
     match fields.text("approval") {
         Some("passkey") => ApprovalKind::Passkey,
@@ -51,7 +51,7 @@ pub(super) fn approval_kind(fields: &Fields<'_>) -> ApprovalKind {
 }
 
 impl Reader<'_, '_> {
-    /// Reads what one event leads to; `None`: nothing of it can be used.
+    /// Parses the effect of one event; returns `None` if nothing of it can be used.
     pub(super) fn rule(
         &mut self,
         current: &mut Current<'_>,
@@ -160,7 +160,7 @@ impl Reader<'_, '_> {
         })
     }
 
-    /// Finds which of the shapes it has, and reports what belongs to another.
+    /// Determines the form of a transition, and reports fields of other forms.
     fn shape(&mut self, current: &Current<'_>, fields: &Fields<'_>) -> Option<&'static str> {
         let written: Vec<&'static str> = SHAPES
             .iter()
@@ -268,7 +268,7 @@ impl Reader<'_, '_> {
         None
     }
 
-    /// Reads the name of a state, or the word for the way back.
+    /// Parses the name of a state, or the word for returning.
     fn target(&mut self, current: &Current<'_>, place: Place, node: &Node) -> Option<Target> {
         self.spans.note(current.key.as_ref(), place, node.span);
         let name = node.text()?;
@@ -398,7 +398,7 @@ impl Reader<'_, '_> {
         self.generate(current, at, name, Activity::Call(call), on, entry.key_span)
     }
 
-    /// Makes rules of `on_complete` and `on_fail`.
+    /// Creates rules from `on_complete` and `on_fail`.
     fn ends(
         &mut self,
         current: &Current<'_>,
@@ -431,7 +431,7 @@ impl Reader<'_, '_> {
         on
     }
 
-    /// Puts a state of its own where a transition forks or calls.
+    /// Creates a separate state for a transition that forks or calls.
     fn generate(
         &mut self,
         current: &mut Current<'_>,
@@ -454,7 +454,7 @@ impl Reader<'_, '_> {
     }
 }
 
-/// Returns a name for a state that no other state of the machine has.
+/// Returns a name that no other state of the machine has.
 fn free_name(current: &mut Current<'_>, at: &At<'_>) -> StateName {
     let mut name = format!("{}#{}", at.state, at.event);
     if at.index > 0 {

@@ -1,14 +1,14 @@
-//! JSON Pointers of places in a tree, each found without a walk through all of it.
+//! JSON Pointers of positions in a tree, each found without a walk through the whole tree.
 
 use std::ops::Range;
 
 use super::{Entry, Kind, Node};
 use crate::source::Span;
 
-/// The keys and values of a tree in the order they begin.
+/// The keys and values of a tree in order of their beginnings.
 pub(crate) struct Pointers<'t> {
     parts: Vec<Part<'t>>,
-    /// Places in `parts`, by where they begin; of those that begin together the outer one first.
+    /// Indices into `parts`, by where they begin; of those that begin together, the outer one first.
     begun: Vec<usize>,
 }
 
@@ -16,7 +16,7 @@ pub(crate) struct Pointers<'t> {
 struct Part<'t> {
     span: Span,
     step: Step<'t>,
-    /// The list or map that it is of; none: the root.
+    /// The enclosing list or map; `None` for the root.
     of: Option<usize>,
 }
 
@@ -35,7 +35,7 @@ impl<'t> Pointers<'t> {
         };
         pointers.add(root, Step::Root, None);
         let mut begun: Vec<usize> = (0..pointers.parts.len()).collect();
-        // An anchor is where its first use is: what comes later in the tree counts less.
+        // An anchor has the position of its first use; later ones are ignored.
         let rank = |at: &usize| {
             let span = pointers.parts.get(*at).map(|part| part.span);
             span.map(|span| (span.start, usize::MAX - span.end))
@@ -100,7 +100,8 @@ impl<'t> Pointers<'t> {
         None
     }
 
-    /// Tells whether `span` is about the map that begins with the key `part`: what is missing is told at its first byte.
+    /// Returns whether `span` concerns the map that begins with the key `part`: a missing key is reported at the map's first
+    /// byte.
     fn is_lack(&self, part: &Part<'_>, span: &Range<usize>) -> bool {
         let Step::Key(key) = part.step else {
             return false;

@@ -1,21 +1,21 @@
-//! What no workflow file needs, refused before it is read.
+//! Limits beyond any workflow file, checked before parsing.
 
 use super::{Scalars, SyntaxError};
 use crate::source::BYTE_ORDER_MARK;
 
-/// Bytes of one file.
+/// Maximum size of a file in bytes.
 const BYTES_MAX: usize = 4 * 1024 * 1024;
-/// Lists and objects within each other.
+/// Maximum nesting of lists and objects.
 pub(super) const DEPTH_MAX: usize = 64;
-/// Values in one file, those of repeated aliases counted each time.
+/// Maximum number of values in a file, counting repeated aliases each time.
 pub(super) const VALUES_MAX: usize = 500_000;
 /// The same, in a file whose scalars are kept as written.
 const WRITTEN_VALUES_MAX: usize = 100_000;
-/// Bytes of such a file.
+/// Maximum size of such a file in bytes.
 const WRITTEN_BYTES_MAX: usize = 1024 * 1024;
 
 impl Scalars {
-    /// Returns how many values a file may hold.
+    /// Returns the maximum number of values in a file.
     pub(super) const fn values_max(self) -> usize {
         match self {
             Self::Typed => VALUES_MAX,
@@ -31,7 +31,7 @@ impl Scalars {
     }
 }
 
-/// Refuses a text that is too long or holds what is no text.
+/// Refuses a text that is too long or contains forbidden characters.
 pub(super) fn check(text: &str, scalars: Scalars) -> Result<(), SyntaxError> {
     let max = scalars.bytes_max();
     if text.len() > max {
@@ -54,7 +54,7 @@ pub(super) fn check(text: &str, scalars: Scalars) -> Result<(), SyntaxError> {
     }
 }
 
-/// Returns the bytes of a byte-order mark at the start.
+/// Returns the length of a byte-order mark at the start.
 pub(super) fn mark_len(text: &str) -> usize {
     if text.starts_with(BYTE_ORDER_MARK) {
         BYTE_ORDER_MARK.len_utf8()
@@ -63,7 +63,7 @@ pub(super) fn mark_len(text: &str) -> usize {
     }
 }
 
-/// The error for nesting that is too deep.
+/// Returns the error for excessive nesting.
 pub(super) fn too_deep(at: usize) -> SyntaxError {
     SyntaxError::new(
         at..at + 1,
@@ -72,8 +72,8 @@ pub(super) fn too_deep(at: usize) -> SyntaxError {
     .code("too_deep")
 }
 
-/// The error for too many values.
+/// Returns the error for too many values.
 pub(super) fn too_many(at: usize, max: usize) -> SyntaxError {
-    let message = format!("the file holds more than {max} values, aliases written out");
+    let message = format!("the file contains more than {max} values, with aliases expanded");
     SyntaxError::new(at..at + 1, message).code("too_large")
 }

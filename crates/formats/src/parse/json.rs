@@ -1,4 +1,4 @@
-//! Strict JSON with places: no comments, no trailing commas, every key once.
+//! Strict JSON with positions: no comments, no trailing commas, no duplicate keys.
 
 use std::{collections::HashSet, ops::Range, str::FromStr};
 
@@ -15,7 +15,7 @@ use crate::{
 
 type Read<T> = Result<T, SyntaxError>;
 
-/// Reads the whole of `text` as one JSON value.
+/// Parses the whole of `text` as one JSON value.
 pub(super) fn parse(text: &str, file: usize) -> Read<Node> {
     let mut reader = Reader {
         text,
@@ -34,7 +34,7 @@ pub(super) fn parse(text: &str, file: usize) -> Read<Node> {
     } else {
         Err(reader
             .here("text after the end of the JSON value")
-            .help("a file holds one object"))
+            .help("a file contains one object"))
     }
 }
 
@@ -63,7 +63,7 @@ impl<'a> Reader<'a> {
         start..self.at
     }
 
-    /// Names what stands here, for messages.
+    /// Describes the present character, for messages.
     fn found(&self) -> String {
         self.peek()
             .map_or_else(|| "the end of the file".to_owned(), |c| format!("`{c}`"))
@@ -194,7 +194,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Reads on to the next item; true at the end of the list or object.
+    /// Continues with the next item; returns `true` at the end of the list or object.
     fn ends(&mut self, close: char, opened: usize, what: &str) -> Read<bool> {
         self.blanks()?;
         if self.eat(close) {
@@ -318,15 +318,15 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// The error for a key that an object already has.
+/// Returns the error for a duplicate key.
 pub(super) fn duplicate(entry: &Entry) -> SyntaxError {
     let at = entry.key_span.start..entry.key_span.end;
-    SyntaxError::new(at, format!("the key `{}` stands here twice", entry.key))
+    SyntaxError::new(at, format!("the key `{}` is duplicated here", entry.key))
         .code("duplicate_key")
         .help("remove one of the two")
 }
 
-/// Tells whether `text` is a number by the grammar of JSON.
+/// Returns whether `text` is a number in the grammar of JSON.
 pub(super) fn is_number(text: &str) -> bool {
     let digits = |text: &str| !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
     let text = text.strip_prefix('-').unwrap_or(text);
@@ -354,14 +354,14 @@ mod tests {
 
     use super::parse;
 
-    /// Compares with the strict reader everybody uses: the same texts pass, with the same values.
+    /// Compares with serde_json's strict parser: the same texts must be accepted, with the same values.
     fn check(text: &str) {
         let ours = parse(text, 0).map(|node| node.to_value());
         let theirs: Result<Value, _> = serde_json::from_str(text);
         match (ours, theirs) {
             (Ok(ours), Ok(theirs)) => assert_eq!(ours, theirs, "{text}"),
             (Err(_), Err(_)) => {}
-            // Theirs takes the last of two equal keys.
+            // It keeps the last of two equal keys.
             (Err(ours), Ok(_)) => {
                 assert_eq!(ours.code, "duplicate_key", "{text}: {}", ours.message)
             }

@@ -1,4 +1,4 @@
-//! YAML 1.2 with places: core schema, text keys, no tags, one document.
+//! YAML 1.2 with positions: core schema, text keys, no tags, one document.
 
 use std::{
     borrow::Cow,
@@ -25,11 +25,11 @@ pub(super) use written::parse_as_written;
 
 type Read<T> = Result<T, SyntaxError>;
 
-/// Reads the whole of `text` as one YAML document.
+/// Parses the whole of `text` as one YAML document.
 pub(super) fn parse(text: &str, file: usize) -> Read<Node> {
     let skipped = mark_len(text);
     let body = text.get(skipped..).unwrap_or_default();
-    // The parser holds a list in brackets whole before it tells of its first item.
+    // The parser reads an entire bracketed list before it reports its first item.
     let most = Scalars::Typed.values_max();
     let mut commas = text.bytes().enumerate().filter(|(_, byte)| *byte == b',');
     if let Some((at, _)) = commas.nth(most) {
@@ -45,12 +45,12 @@ struct Reader<'a> {
     parser: Parser<'a, saphyr_parser::StrInput<'a>>,
     file: usize,
     scalars: Scalars,
-    /// Bytes where an `@` begins a text, which the parser was shown as a letter.
+    /// Bytes where an `@` begins a text, which the parser saw as a letter.
     marks: &'a [usize],
     /// Lists and maps that are not closed yet, outermost first.
     open: Vec<Open>,
     root: Option<Node>,
-    /// What each anchor stands for, with the number of its values.
+    /// Value of each anchor, with the number of its values.
     anchors: HashMap<usize, (Node, usize)>,
     values: usize,
     documents: usize,
@@ -70,7 +70,7 @@ enum Collected {
         entries: Vec<Entry>,
         keys: HashSet<String>,
         key: Option<Key>,
-        /// What `<<` brings along, and where it stands.
+        /// Entries from `<<`, and its position.
         merged: Option<(Node, Span)>,
     },
 }
@@ -79,16 +79,16 @@ enum Collected {
 struct Key {
     text: String,
     span: Span,
-    /// Whether it is `<<` without quotes.
+    /// Whether it is an unquoted `<<`.
     merges: bool,
 }
 
-/// Why a document could not be read.
+/// Why a document could not be parsed.
 struct Broken {
     error: SyntaxError,
-    /// The byte at which the parser itself gave up.
+    /// Byte offset at which the parser itself gave up.
     scan: Option<usize>,
-    /// The state of a workflow that was open there.
+    /// Workflow state that was open there.
     state: Option<String>,
 }
 
@@ -132,7 +132,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Returns the name of the state that is being read: the key below the innermost `states`.
+    /// Returns the name of the state that is being parsed: the key below the innermost `states`.
     fn open_state(&self) -> Option<&str> {
         let keys: Vec<Option<&str>> = self
             .open
@@ -164,7 +164,7 @@ impl Reader<'_> {
                     if self.documents > 1 {
                         return Err(
                             SyntaxError::new(start..end, "a second document begins here")
-                                .help("a file holds one workflow"),
+                                .help("a file contains one workflow"),
                         );
                     }
                 }
@@ -243,7 +243,7 @@ impl Reader<'_> {
         self.put(node, merges)
     }
 
-    /// Tells whether what comes next is a key.
+    /// Returns whether a key comes next.
     fn at_key(&self) -> bool {
         matches!(
             self.open.last(),
@@ -300,11 +300,11 @@ impl Reader<'_> {
         let Some((node, values)) = self.anchors.get(&anchor).cloned() else {
             return Err(SyntaxError::new(
                 start..end,
-                "this alias stands inside what it stands for",
+                "this alias is inside its own anchor",
             ));
         };
         self.count(values, start)?;
-        // The depth of what an alias brings along adds to the depth here.
+        // The depth of an alias's value adds to the present depth.
         if self.open.len() + depth(&node) > DEPTH_MAX {
             return Err(too_deep(start));
         }
@@ -321,7 +321,7 @@ impl Reader<'_> {
         }
     }
 
-    /// Keeps a copy of what an anchor stands for; the copy counts.
+    /// Stores a copy of an anchor's value; the copy counts.
     fn keep_anchor(&mut self, anchor: usize, node: &Node, values: usize) -> Read<()> {
         if anchor != 0 {
             self.count(values, node.span.start)?;
@@ -330,7 +330,7 @@ impl Reader<'_> {
         Ok(())
     }
 
-    /// Puts a finished value where it belongs.
+    /// Adds a finished value to its parent.
     fn put(&mut self, node: Node, merges: bool) -> Read<()> {
         match self.open.last_mut().map(|open| &mut open.held) {
             None => self.root = Some(node),
@@ -347,7 +347,7 @@ impl Reader<'_> {
                     span: key_span,
                     merges,
                 }) => {
-                    // A value that is not there is shown at its key.
+                    // A missing value has the position of its key.
                     let is_there = node.span.end > node.span.start;
                     let span = if is_there { node.span } else { key_span };
                     let entry = Entry {
@@ -370,7 +370,7 @@ impl Reader<'_> {
     }
 }
 
-/// Reads a value as the key of a map.
+/// Converts a value to the key of a map.
 fn as_key(node: Node, merges: bool) -> Read<Key> {
     let at = node.span.start..node.span.end;
     match node.kind {
@@ -395,7 +395,7 @@ fn not_text(at: std::ops::Range<usize>) -> SyntaxError {
     SyntaxError::new(at, "a key must be text").help("put it in quotes")
 }
 
-/// Returns how many lists and maps lie within each other.
+/// Returns the nesting of lists and maps.
 fn depth(node: &Node) -> usize {
     let items = node
         .items()
@@ -404,14 +404,13 @@ fn depth(node: &Node) -> usize {
     items.map(|item| 1 + depth(item)).max().unwrap_or_default()
 }
 
-/// Turns the parser's lines and columns into bytes.
+/// Converts the parser's lines and columns to bytes.
 ///
-/// Its index counts bytes in comments and characters elsewhere; its lines and
-/// columns can be trusted.
+/// Its index counts bytes in comments and characters elsewhere; its lines and columns are reliable.
 struct Places<'a> {
     body: &'a str,
     skipped: usize,
-    /// Characters before each line.
+    /// Number of characters before each line.
     lines: Vec<usize>,
     letters: Letters,
 }
@@ -448,7 +447,7 @@ impl<'a> Places<'a> {
             .unwrap_or_default()
     }
 
-    /// Returns what stands before the byte `at` in its line.
+    /// Returns the text of the line before the byte `at`.
     fn line_before(&self, at: usize) -> &str {
         let before = at
             .checked_sub(self.skipped)
@@ -462,7 +461,7 @@ impl<'a> Places<'a> {
         at + rest.chars().next().map_or(0, char::len_utf8)
     }
 
-    /// Leaves out blanks and line breaks before `end`.
+    /// Removes blanks and line breaks before `end`.
     fn trim(&self, start: usize, end: usize) -> usize {
         let inner = self
             .body

@@ -1,4 +1,4 @@
-//! What a pipeline must be: names that exist, forks that join, ends that can be reached.
+//! Checks of a pipeline: names that exist, forks that join, ends that can be reached.
 
 mod flow;
 mod forks;
@@ -31,12 +31,12 @@ pub(super) struct Check<'p> {
 impl<'p> Check<'p> {
     /// Reports everything that only the whole file shows.
     ///
-    /// Returns the stages that only run in a branch which another stage joins.
+    /// Returns the stages that only run in a branch that another stage joins.
     pub(super) fn run(mut self) -> HashSet<&'p str> {
         let named = self.names();
         let flow = Flow::of(self.pipeline);
         let forked = self.forks(&flow);
-        // What follows from a name that does not exist is left out.
+        // Consequences of an unknown name are not reported.
         if named && forked && !self.pipeline.incomplete {
             self.reach(&flow);
         }
@@ -48,7 +48,7 @@ impl<'p> Check<'p> {
         flow.inside()
     }
 
-    /// Says which stage was likely meant.
+    /// Suggests the stage that was likely meant.
     fn near_stage(&self, name: &str) -> String {
         let known = self.pipeline.stages.keys().map(String::as_str);
         nearest(name, known).map_or_else(String::new, |near| format!(": did you mean `{near}`?"))

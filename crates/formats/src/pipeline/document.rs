@@ -18,25 +18,25 @@ use crate::{
     table::{Fields, milliseconds},
 };
 
-/// Letters that the id of a stage may have.
+/// Maximum length of a stage's id.
 const ID_MAX: usize = 64;
 
-/// The tables of a stage's keys.
+/// Tables of a stage's keys.
 const KEYS: Keys = Keys {
     assertion: &of_pipelines::ASSERTION,
     retry: &of_pipelines::RETRY,
     options: &of_pipelines::OPTIONS,
 };
 
-/// Reads one file.
+/// Parses one file.
 pub(super) struct Document<'r, 'n, 'w> {
     pub(super) reader: &'r mut Reader<'n, 'w>,
     pub(super) current: Current<'static>,
-    /// Whether a part of it could not be read.
+    /// Whether a part of it could not be parsed.
     pub(super) incomplete: bool,
 }
 
-/// What was read beside the pipeline itself.
+/// Results besides the pipeline itself.
 pub(super) struct Read {
     pub(super) pipeline: Pipeline,
     pub(super) inputs: Vec<Input>,
@@ -53,7 +53,7 @@ impl<'r, 'n, 'w> Document<'r, 'n, 'w> {
         }
     }
 
-    /// Reads the whole file; there is a pipeline even where there are errors.
+    /// Parses the whole file; a pipeline is returned even if there are errors.
     pub(super) fn read(mut self, node: &Node) -> Option<Read> {
         self.reader.spans.note(None, Place::Machine, node.span);
         let fields = WORKFLOW.read(node, &mut self.reader.report)?;
@@ -102,7 +102,7 @@ impl<'r, 'n, 'w> Document<'r, 'n, 'w> {
         meta
     }
 
-    /// Reads inputs and constants, and what the context of a run begins with.
+    /// Parses inputs and constants, and the initial context of a run.
     fn names(&mut self, fields: &Fields<'_>) -> (Vec<Input>, Object) {
         let mut inputs = Vec::new();
         let mut context = Object::new();
@@ -326,7 +326,7 @@ impl<'r, 'n, 'w> Document<'r, 'n, 'w> {
     }
 }
 
-/// Reads a name and where it stands.
+/// Parses a name with its position.
 pub(super) fn named(fields: &Fields<'_>, name: &str) -> Option<Named> {
     let node = fields.get(name)?;
     Some(Named {

@@ -1,4 +1,4 @@
-//! Every key of a pipeline. The reference for people is made of these lines.
+//! Every key of a pipeline. The reference in the book is generated from these lines.
 
 use crate::{
     native::{EVIDENCE, META, PIPELINE_GUARD, REPORT},
@@ -110,7 +110,7 @@ pub(super) static STAGE: Table = Table {
     fields: &joined::<10, 13, 23>(of_pipelines::STAGE, OWN),
 };
 
-/// What a stage of a pipeline has beside the keys of every stage.
+/// Keys of a pipeline's stage besides those of every stage.
 const OWN: [Field; 13] = [
     camel!("next" "next", true, Shape::By("next"), "What follows: a stage, `end`, `fail`, branches, or parallel stages."),
     camel!("on" "on", false, Shape::Of(&ENDS), "What follows if the stage ends in another way."),

@@ -1,4 +1,4 @@
-//! A pipeline becomes a machine: one state a stage, one more a fork.
+//! Converts a pipeline to a machine: one state per stage, and one more per fork.
 
 use std::collections::HashSet;
 
@@ -15,13 +15,12 @@ use interlock_core::{
 use super::syntax::{END, FAIL, Fork, Next, Pipeline, Settings, Stage};
 use crate::native;
 
-/// The code of a run that fails because a branch did.
+/// Code of a run that fails because a branch did.
 const SIBLING_FAILED: &str = "sibling_failed";
 
-/// Makes the machine; there is one even where there are errors.
+/// Creates the machine, even if there are errors.
 ///
-/// `inside` names the stages that only run in a branch that another stage
-/// joins: where they say that it ends, their branch ends, not the run.
+/// `inside` names the stages that only run in a branch that another stage joins: their end ends the branch, not the run.
 pub(super) fn lower(
     pipeline: &Pipeline,
     guards: IndexMap<GuardName, Guard>,
@@ -61,7 +60,7 @@ pub(super) fn lower(
     }
 }
 
-/// How the targets of one stage are meant.
+/// How the targets of one stage are interpreted.
 struct Way {
     /// Whether the end is that of a branch.
     inside: bool,
@@ -176,7 +175,7 @@ impl Way {
     }
 }
 
-/// Returns the name of the state in which the stages behind `id` run at once.
+/// Returns the name of the state in which the stages after `id` run concurrently.
 pub(super) fn fork_name(id: &str) -> StateName {
     StateName::new(format!("{id}.fork"))
 }

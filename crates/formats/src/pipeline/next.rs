@@ -1,4 +1,4 @@
-//! Where a stage leads: a target, branches, a fork.
+//! The target of a stage: a stage, branches, or a fork.
 
 use interlock_core::{
     guard::GuardRef,
@@ -158,7 +158,7 @@ impl Document<'_, '_, '_> {
         Next::Fork(fork(&fields, "parallel"))
     }
 
-    /// Reads `{stages: […], execution: …, join?}`.
+    /// Parses `{stages: […], execution: …, join?}`.
     fn stages_of_page(&mut self, node: &Node) -> Next {
         let Some(fields) = STAGES.read(node, &mut self.reader.report) else {
             return Next::Broken;
@@ -207,7 +207,7 @@ impl Document<'_, '_, '_> {
     }
 }
 
-/// Makes a fork of stages that a list under `key` names.
+/// Creates a fork of the stages in a list under `key`.
 fn fork(fields: &Fields<'_>, key: &str) -> Fork {
     let names = fields.names(key).unwrap_or_default();
     let siblings = names.into_iter().map(|(text, node)| Named {
@@ -217,7 +217,7 @@ fn fork(fields: &Fields<'_>, key: &str) -> Fork {
     Fork {
         span: fields.get(key).map_or(fields.node.span, |node| node.span),
         siblings: siblings.collect(),
-        // The run ends after the fork where nothing joins it.
+        // The run ends after the fork if nothing joins it.
         join: named(fields, "join").filter(|join| join.text != END),
         on_fail: named(fields, "on_fail"),
     }

@@ -1,14 +1,14 @@
-//! Money, exactly.
+//! Amounts of money, exactly.
 
 use crate::{
     diagnostic::Report,
     node::{Kind, Node},
 };
 
-/// Digits behind the point that are kept.
+/// Number of decimal places.
 const DIGITS: usize = 12;
 
-/// Reads US dollars into millionths of a millionth of one.
+/// Converts US dollars to millionths of a millionth of one.
 pub(super) fn pico_usd(node: &Node, report: &mut Report) -> Option<u64> {
     let Kind::Number(number) = &node.kind else {
         return None;

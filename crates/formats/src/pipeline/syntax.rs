@@ -1,4 +1,4 @@
-//! A pipeline as it is written, before it becomes a machine.
+//! The syntax of a pipeline.
 
 use indexmap::IndexMap;
 use interlock_core::{
@@ -10,12 +10,12 @@ use serde_json::Value;
 
 use crate::{source::Span, stage};
 
-/// The target that ends a run well.
+/// Target that ends a run successfully.
 pub(super) const END: &str = "end";
-/// The target that ends a run badly.
+/// Target that ends a run as failed.
 pub(super) const FAIL: &str = "fail";
 
-/// A name and where it stands.
+/// A name and its position.
 #[derive(Debug, Clone)]
 pub(super) struct Named {
     pub(super) text: String,
@@ -27,16 +27,16 @@ pub(super) struct Named {
 pub(super) struct Pipeline {
     pub(super) id: String,
     pub(super) entry: Option<Named>,
-    /// As a run starts, inputs with their defaults among it.
+    /// Initial context of a run, including inputs with defaults.
     pub(super) context: Object,
     pub(super) settings: Settings,
     pub(super) stages: IndexMap<String, Stage>,
     pub(super) meta: Object,
-    /// Whether a part of it could not be read, so that what is missing may not be.
+    /// Whether a part of it could not be parsed, so that what is missing may exist.
     pub(super) incomplete: bool,
 }
 
-/// What holds for all stages.
+/// Settings of all stages.
 #[derive(Debug, Default)]
 pub(super) struct Settings {
     pub(super) mode: Option<String>,
@@ -57,7 +57,7 @@ pub(super) struct Settings {
 /// One stage.
 #[derive(Debug)]
 pub(super) struct Stage {
-    /// Of its id.
+    /// Position of its id.
     pub(super) span: Span,
     pub(super) parts: stage::Stage,
     pub(super) policy: Policy,
@@ -66,27 +66,27 @@ pub(super) struct Stage {
     pub(super) ends: Vec<(&'static str, Named)>,
 }
 
-/// What follows a stage that ended well.
+/// What follows a successful stage.
 #[derive(Debug)]
 pub(super) enum Next {
     /// One target.
     To(Named),
-    /// The first whose guards hold.
+    /// The first branch whose guards hold.
     Branches(Vec<Branch>),
-    /// Several at once.
+    /// Several stages concurrently.
     Fork(Fork),
-    /// It could not be read.
+    /// It could not be parsed.
     Broken,
 }
 
-/// One way on.
+/// A conditional target.
 #[derive(Debug)]
 pub(super) struct Branch {
     pub(super) guards: Vec<GuardRef>,
     pub(super) target: Named,
 }
 
-/// Stages that start at once.
+/// Stages that start concurrently.
 #[derive(Debug)]
 pub(super) struct Fork {
     pub(super) span: Span,
@@ -95,22 +95,22 @@ pub(super) struct Fork {
     pub(super) on_fail: Option<Named>,
 }
 
-/// A value that a run is started with.
+/// An input of a run.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Input {
-    /// Its name in the context.
+    /// Name in the context.
     pub name: String,
-    /// What it is.
+    /// Type of the input.
     pub kind: InputKind,
-    /// Its value where none is given; `None`: one has to be given, if it is `required`.
+    /// Default; `None` if a value must be given, if it is `required`.
     pub default: Option<Value>,
     /// Whether a run cannot be started without it.
     pub required: bool,
-    /// What it is for.
+    /// Description for people.
     pub description: Option<String>,
 }
 
-/// What an input is.
+/// The type of an input.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum InputKind {
     /// Text.
@@ -125,12 +125,12 @@ pub enum InputKind {
     Array,
     /// An object.
     Object,
-    /// Whatever is given.
+    /// Any value.
     Any,
 }
 
 impl Stage {
-    /// Returns every target and sibling, in the order written.
+    /// Returns every target and sibling, in the order of the file.
     pub(super) fn targets(&self) -> Vec<&Named> {
         let mut all: Vec<&Named> = match &self.next {
             Next::To(target) => vec![target],
@@ -147,7 +147,7 @@ impl Stage {
         all
     }
 
-    /// Tells whether it can end without a payload and go on as `next` says.
+    /// Returns whether it can end without a payload and continue with `next`.
     pub(super) fn may_be_skipped(&self) -> bool {
         let by_assertion =
             |assertion: &stage::Assertion| assertion.otherwise.as_deref() == Some("skip");
@@ -157,7 +157,7 @@ impl Stage {
 }
 
 impl InputKind {
-    /// Returns the kind that `word` names.
+    /// Returns the type of that name.
     pub(super) fn of(word: &str) -> Option<Self> {
         Some(match word {
             "string" => Self::String,
@@ -170,7 +170,7 @@ impl InputKind {
         })
     }
 
-    /// Says it in a message.
+    /// Describes the type in a message.
     #[must_use]
     pub const fn wanted(self) -> &'static str {
         match self {
@@ -184,7 +184,7 @@ impl InputKind {
         }
     }
 
-    /// Tells whether `value` is of this kind.
+    /// Returns whether `value` has this type.
     #[must_use]
     pub fn admits(self, value: &Value) -> bool {
         match self {
@@ -198,7 +198,7 @@ impl InputKind {
         }
     }
 
-    /// Reads a value as the command line gives it: text as it is, anything else as JSON.
+    /// Parses a value from the command line: text unchanged, anything else as JSON.
     #[must_use]
     pub fn parse(self, text: &str) -> Option<Value> {
         let value = match self {
@@ -210,7 +210,7 @@ impl InputKind {
     }
 }
 
-/// Tells whether a number has no fraction: `1.0` has none.
+/// Returns whether a number has no fraction, like `1.0`.
 fn is_whole(number: &serde_json::Number) -> bool {
     let text = number.as_str();
     let (whole, fraction) = text.split_once('.').unwrap_or((text, ""));

@@ -1,4 +1,4 @@
-//! In which line of a workflow its states, transitions and guards are written.
+//! The lines of a workflow's states, transitions and guards.
 
 use crate::{
     node::Node,
@@ -6,7 +6,7 @@ use crate::{
     source::{Files, Source},
 };
 
-/// The lines of the parts of a native workflow; of other formats none is known.
+/// Lines of the parts of a native workflow; empty for other formats.
 #[derive(Debug)]
 pub struct Lines {
     files: Files,
@@ -14,7 +14,7 @@ pub struct Lines {
 }
 
 impl Lines {
-    /// Reads a file as far as its syntax goes.
+    /// Parses the syntax of a file.
     #[must_use]
     pub fn of(source: &Source) -> Self {
         let opened = Opened::new(source);
@@ -30,7 +30,7 @@ impl Lines {
         self.line(&["states", state])
     }
 
-    /// Returns the line of what an event of a state leads to.
+    /// Returns the line of the effect of an event of a state.
     #[must_use]
     pub fn event(&self, state: &str, event: &str) -> Option<usize> {
         self.line(&["states", state, "on", event])

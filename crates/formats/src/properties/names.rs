@@ -1,4 +1,4 @@
-//! The names that properties may use, all from the workflow and from the table of tools.
+//! Names that properties may use: from the workflow and the table of tools.
 
 use interlock_core::{
     guard::{EvidenceOf, Guard, GuardRef, with_parts},
@@ -7,7 +7,7 @@ use interlock_core::{
 };
 use interlock_tool_names::all_names;
 
-/// Tools that every client has by one of these names.
+/// Tools that every client has under one of these names.
 const COMMON: [&str; 14] = [
     "Read",
     "Edit",
@@ -62,7 +62,7 @@ pub(super) fn guards(machine: &Machine) -> Vec<&str> {
         .collect()
 }
 
-/// Returns every tool and pattern of tools that is written anywhere in the workflow, and the common ones.
+/// Returns every tool and pattern of tools in the workflow, and the common ones.
 pub(super) fn tools(machine: &Machine) -> Vec<String> {
     let mut found: Vec<String> = COMMON.iter().map(|&name| name.to_owned()).collect();
     for machine in machines(machine) {
@@ -88,7 +88,7 @@ pub(super) fn tools(machine: &Machine) -> Vec<String> {
     found
 }
 
-/// Tells whether `name` is a tool that is known here, or may be one of a server.
+/// Returns whether `name` is a known tool, or may be one of a server.
 pub(super) fn is_tool(machine: &Machine, name: &str) -> bool {
     let known = tools(machine);
     name.starts_with("mcp__")

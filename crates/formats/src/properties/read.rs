@@ -1,4 +1,4 @@
-//! Reads properties, and reports every name that the workflow does not have.
+//! Parses properties, and reports every name that the workflow does not have.
 
 use interlock_core::{
     glob,
@@ -13,7 +13,7 @@ use crate::{
     source::{Files, Span},
 };
 
-/// Each form: the key that makes it, and those that go with it.
+/// The forms: the key of each, and the keys that go with it.
 const FORMS: [(&str, &[&str]); 9] = [
     ("never", &[]),
     ("only_in", &["what"]),
@@ -31,7 +31,7 @@ const ATOMS: [&str; 13] = [
     "final", "all", "any", "not",
 ];
 
-/// Reads a file that holds a list of properties, bare or under `properties`.
+/// Parses a file with a list of properties, bare or under `properties`.
 pub(super) fn file(
     tree: &Node,
     machine: &Machine,
@@ -52,7 +52,7 @@ pub(super) fn file(
     }
 }
 
-/// Reads a list of properties.
+/// Parses a list of properties.
 pub(super) fn properties(
     list: &Node,
     machine: &Machine,
@@ -97,7 +97,7 @@ impl Reader<'_> {
             );
             return None;
         }
-        // `after` has a `never` of its own, so the key that makes the form is looked for from behind.
+        // `after` has a `never` of its own, so the key of the form is searched from the end.
         let made = |form: &&(&str, &[&str])| item.get(form.0).is_some();
         let form = if item.get("after").is_some() {
             FORMS.iter().find(|(key, _)| *key == "after")
@@ -223,7 +223,7 @@ impl Reader<'_> {
         found
     }
 
-    /// Returns which of `words` is written; the first where nothing is.
+    /// Returns which of `words` is written; by default the first.
     fn word(&mut self, item: &Node, key: &str, words: &[&str]) -> Option<usize> {
         let Some(entry) = item.get(key) else {
             return Some(0);
@@ -266,7 +266,7 @@ impl Reader<'_> {
         node.items().iter().collect()
     }
 
-    /// Reads a list of predicates; one alone is a list of it.
+    /// Parses a list of predicates; a single one is a list of itself.
     fn predicates(&mut self, node: &Node) -> Option<Vec<Predicate>> {
         if matches!(node.kind, Kind::Map(_)) {
             return Some(vec![self.predicate(node)?]);
@@ -351,7 +351,7 @@ impl Reader<'_> {
         None
     }
 
-    /// Reads whose answer is meant: an event that a person is asked about, or `any`.
+    /// Parses an answered event: one that a person is asked about, or `any`.
     fn answered(&mut self, node: &Node) -> Option<Option<String>> {
         if node.text() == Some("any") {
             return Some(None);
@@ -379,7 +379,7 @@ impl Reader<'_> {
         let Some(words) = words else {
             self.error(
                 node.span,
-                format!("`{text}` is no command: write plain words"),
+                format!("`{text}` is not a command: write plain words"),
             );
             return None;
         };
@@ -400,7 +400,10 @@ impl Reader<'_> {
             return Some(None);
         }
         if let Err(why) = glob::compile(&text) {
-            self.error(node.span, format!("`{text}` is no pattern of paths: {why}"));
+            self.error(
+                node.span,
+                format!("`{text}` is not a pattern of paths: {why}"),
+            );
             return None;
         }
         Some(Some(text))

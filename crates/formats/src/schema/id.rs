@@ -1,8 +1,8 @@
-//! What the schemas are called.
+//! The names of the schemas.
 
-/// Returns the name of a format's schema, under which editors keep it.
+/// Returns the name of a format's schema, under which editors store it.
 ///
-/// A URN, because no address has to answer: the schema comes from the program.
+/// It is a URN, because it is not a web address: the program itself provides the schema.
 pub(crate) fn id(format: &str) -> String {
     format!("urn:interlock:schema:{format}")
 }

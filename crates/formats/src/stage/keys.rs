@@ -2,13 +2,13 @@
 
 use crate::table::{Choice, Field, Shape, Table};
 
-/// What an assertion may ask for when its guard does not hold.
+/// What happens if the guard of an assertion does not hold.
 const ELSE: &[&str] = &["fail", "retry", "skip"];
 
-/// Makes the tables in one spelling.
+/// Creates the tables in one spelling.
 macro_rules! tables {
     ($field:ident, $guard:ident) => {
-        /// How often a failed attempt is tried again.
+        /// Retry policy of failed attempts.
         pub(crate) static RETRY: Table = Table {
             name: "`retry`",
             key: "retry",
@@ -23,7 +23,7 @@ macro_rules! tables {
             ],
         };
 
-        /// What the provider is told beside the transcript.
+        /// Options for the provider.
         pub(crate) static OPTIONS: Table = Table {
             name: "the options of a model",
             key: "model_options",
@@ -37,7 +37,7 @@ macro_rules! tables {
             ],
         };
 
-        /// An assertion: a guard, and what follows when it does not hold.
+        /// An assertion: a guard, and what happens if it does not hold.
         pub(crate) static ASSERTION: Table = Table {
             name: "an assertion",
             key: "assertion",
@@ -53,7 +53,7 @@ macro_rules! tables {
             ),
         };
 
-        /// The keys that make a state a stage.
+        /// Keys that make a state a stage.
         pub(crate) const STAGE: [Field; 10] = [
             $field!("body" "body", false, Shape::Text, "The system prompt, a template over `ctx`."),
             $field!("bodyFile" "body_file", false, Shape::Name, "The file that contains it, relative to the workflow file."),
@@ -69,7 +69,7 @@ macro_rules! tables {
     };
 }
 
-/// Says a field in camelCase, and lets it be written in snake_case.
+/// Defines a field in camelCase that may also be written in snake_case.
 macro_rules! camel {
     ($camel:literal $snake:literal, $required:literal, $shape:expr, $doc:literal) => {
         Field {
@@ -83,7 +83,7 @@ macro_rules! camel {
 }
 pub(crate) use camel;
 
-/// Says a field in snake_case.
+/// Defines a field in snake_case.
 macro_rules! snake {
     ($camel:literal $snake:literal, $required:literal, $shape:expr, $doc:literal) => {
         Field {
@@ -96,7 +96,7 @@ macro_rules! snake {
     };
 }
 
-/// Returns the other spelling of a field; none where it is the same.
+/// Returns the other spelling of a field; empty if it is the same.
 pub(crate) const fn other(name: &str, others: &'static [&'static str]) -> &'static [&'static str] {
     match others {
         [first] if same(name, first) => &[],
@@ -117,14 +117,14 @@ const fn same(left: &str, right: &str) -> bool {
     left.len() == right.len()
 }
 
-/// The keys as a pipeline spells them.
+/// The keys in the spelling of pipelines.
 pub(crate) mod of_pipelines {
     use super::{Choice, ELSE, Field, Shape, Table};
     use crate::{native::PIPELINE_GUARD_FIELDS, table::joined};
     tables!(camel, PIPELINE_GUARD_FIELDS);
 }
 
-/// The keys as the native format spells them.
+/// The keys in the spelling of the native format.
 pub(crate) mod of_native {
     use super::{Choice, ELSE, Field, Shape, Table};
     use crate::{native::GUARD_FIELDS, table::joined};

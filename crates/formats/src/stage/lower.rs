@@ -1,4 +1,4 @@
-//! A stage as it is written becomes what a machine has.
+//! Converts a parsed stage for the machine.
 
 use indexmap::IndexMap;
 use interlock_core::{
@@ -11,16 +11,16 @@ use interlock_core::{
 
 use super::Stage;
 
-/// The time of one attempt where nothing else is said.
+/// Default time limit of one attempt.
 const TIMEOUT_MS: u64 = 30 * 60 * 1_000;
 
-/// Guards that the gate of one stage is made of, those it names written out.
+/// Maximum number of guards in the gate of one stage, with named ones expanded.
 const GUARDS_MAX: usize = 1_000;
 
 impl Stage {
-    /// Returns what the model is given and what bounds it.
+    /// Returns the model's part of the stage, with its limits.
     ///
-    /// What the gate names is taken as it is: see [`Self::over_context`].
+    /// Guards named by the gate are taken unchanged: see [`Self::over_context`].
     pub(crate) fn model_stage(&self, timeout_ms: Option<u64>) -> ModelStage {
         ModelStage {
             body: self.body.clone(),
@@ -43,10 +43,9 @@ impl Stage {
         }
     }
 
-    /// Returns the guards of the gate with those that they name written out, reading the context.
+    /// Returns the guards of the gate with named ones expanded, reading the context.
     ///
-    /// For formats whose named guards read the output where they do not say
-    /// what: before a stage there is none.
+    /// This is for formats whose named guards read the output by default: before a stage there is none.
     pub(crate) fn over_context(&self, guards: &IndexMap<GuardName, Guard>) -> Vec<GuardRef> {
         let mut gate = Gate {
             guards,
@@ -55,7 +54,7 @@ impl Stage {
         self.gate.iter().map(|guard| gate.own(guard)).collect()
     }
 
-    /// Returns what a person is asked before it starts.
+    /// Returns the question to a person before it starts.
     pub(crate) fn approval_before(&self) -> Option<ApprovalBefore> {
         let message = self.approval.clone()?;
         Some(ApprovalBefore {
@@ -77,15 +76,15 @@ fn assertion(written: &super::Assertion) -> Lowered {
     }
 }
 
-/// Makes the guards of a gate, where there is no output yet.
+/// Creates the guards of a gate, where there is no output yet.
 struct Gate<'g> {
     guards: &'g IndexMap<GuardName, Guard>,
-    /// Guards that may still be written out.
+    /// Number of guards that may still be expanded.
     left: usize,
 }
 
 impl Gate<'_> {
-    /// Returns a guard as it is, with those it names written out.
+    /// Returns a guard with named ones in it expanded.
     fn own(&mut self, guard: &GuardRef) -> GuardRef {
         match guard {
             GuardRef::Named(_) => self.named(guard),
@@ -98,13 +97,13 @@ impl Gate<'_> {
         }
     }
 
-    /// Returns a guard that has a name, written out and reading the context.
+    /// Returns a named guard, expanded and reading the context.
     fn named(&mut self, guard: &GuardRef) -> GuardRef {
         let known = match guard {
             GuardRef::Named(name) => self.guards.get(name),
             GuardRef::Inline(guard) => Some(guard.as_ref()),
         };
-        // One that is too large keeps its name, reads an output that is not there, and does not hold.
+        // A guard that is too large keeps its name, reads an output that does not exist, and does not hold.
         let Some((known, left)) = known.zip(self.left.checked_sub(1)) else {
             return guard.clone();
         };

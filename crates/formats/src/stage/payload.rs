@@ -1,4 +1,4 @@
-//! The schema of what a model hands in: whether it is one, and what it declares.
+//! The schema of a stage's payload: its validity, and what it declares.
 
 use interlock_expr::nearest::nearest;
 use serde_json::Value;
@@ -10,13 +10,13 @@ use crate::{
     source::Span,
 };
 
-/// The only dialect of JSON Schema that is read.
+/// The only supported dialect of JSON Schema.
 const DIALECT: &str = "https://json-schema.org/draft/2020-12/schema";
 
-/// Levels of a schema that are looked into.
+/// Maximum depth to which a schema is examined.
 const DEPTH_MAX: usize = 64;
 
-/// Checks the schema of a completion tool, and returns it with its root said to be an object.
+/// Checks the schema of a completion tool, and returns it with an object as its root.
 pub(super) fn checked(node: &Node, report: &mut Report) -> Value {
     let before = report.count();
     root(node, report);
@@ -35,7 +35,7 @@ pub(super) fn checked(node: &Node, report: &mut Report) -> Value {
             .error(
                 at,
                 "invalid_schema",
-                format!("the schema is no JSON Schema: {within}{}", fault.message),
+                format!("the schema is not a JSON Schema: {within}{}", fault.message),
             )
             .help("write a schema of draft 2020-12");
     }
@@ -80,7 +80,7 @@ fn root(node: &Node, report: &mut Report) {
     }
 }
 
-/// Refuses references that lead out of the schema.
+/// Refuses references to outside the schema.
 fn references(node: &Node, depth: usize, report: &mut Report) {
     if depth > DEPTH_MAX {
         return;
@@ -97,7 +97,7 @@ fn references(node: &Node, depth: usize, report: &mut Report) {
                     )
                     .help("put what it names below `$defs`, and write `#/$defs/NAME`");
             }
-            // These hold values, not schemas.
+            // These contain values, not schemas.
             _ if matches!(
                 entry.key.as_str(),
                 "const" | "enum" | "default" | "examples"
@@ -110,7 +110,7 @@ fn references(node: &Node, depth: usize, report: &mut Report) {
     }
 }
 
-/// Returns the place of what a JSON Pointer names, or of what it lies in.
+/// Returns the position of what a JSON Pointer names, or of what contains it.
 fn place(node: &Node, pointer: &str) -> Span {
     let mut at = node;
     for part in pointer.split('/').skip(1) {
@@ -131,21 +131,20 @@ fn place(node: &Node, pointer: &str) -> Span {
     at.span
 }
 
-/// What a path leads to in the values that a schema admits.
+/// The target of a path in the values of a schema.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Declared<'s> {
-    /// To values of this schema.
+    /// Values of this schema.
     Schema(&'s Value),
-    /// To anything: the schema leaves it open.
+    /// Anything: the schema does not restrict it.
     Open,
-    /// To nothing: this part of the path is not declared; with the one that was likely meant.
+    /// Nothing: this part of the path is not declared; with the one that was likely meant.
     Not(usize, Option<String>),
 }
 
 /// Follows `path` through `schema`.
 ///
-/// A schema without `properties`, or with `additionalProperties`, declares
-/// everything; so does one that is composed of others.
+/// A schema without `properties`, or with `additionalProperties`, declares everything; so does one that is composed of others.
 pub(crate) fn declared<'s>(schema: &'s Value, path: &[String]) -> Declared<'s> {
     let mut at = schema;
     for (index, part) in path.iter().enumerate() {
@@ -179,7 +178,7 @@ pub(crate) fn declared<'s>(schema: &'s Value, path: &[String]) -> Declared<'s> {
     Declared::Schema(at)
 }
 
-/// Keywords beside which nothing is certain.
+/// Keywords that make everything uncertain.
 const COMPOSED: &[&str] = &[
     "$ref",
     "$dynamicRef",

@@ -1,4 +1,4 @@
-//! The keys of a stage become what a machine needs of it.
+//! Parses the keys of a stage.
 
 use std::ops::Range;
 
@@ -22,38 +22,38 @@ use crate::{
     table::{Fields, Table, milliseconds},
 };
 
-/// A model stage as it is written.
+/// A parsed model stage.
 #[derive(Debug, Clone)]
 pub(crate) struct Stage {
     /// The system prompt.
     pub(crate) body: Text,
-    /// What ends it.
+    /// Completion tool.
     pub(crate) completion_tool: String,
-    /// What is handed in; its root says that it is an object.
+    /// Schema of the payload, whose root is an object.
     pub(crate) schema: Value,
-    /// Messages of one attempt.
+    /// Maximum number of messages in one attempt.
     pub(crate) turns_max: u32,
-    /// Before it.
+    /// Guards before it.
     pub(crate) gate: Vec<GuardRef>,
-    /// Behind it.
+    /// Assertions after it.
     pub(crate) assert: Vec<Assertion>,
     /// Sampling temperature.
     pub(crate) temperature: Option<Value>,
-    /// Tokens of one message.
+    /// Maximum number of tokens of one message.
     pub(crate) output_tokens_max: Option<u64>,
-    /// How hard to think.
+    /// Amount of thinking.
     pub(crate) thinking: Option<Value>,
-    /// Where these options stand.
+    /// Position of these options.
     pub(crate) options_span: Option<Span>,
-    /// How often it is tried.
+    /// Retry policy.
     pub(crate) retry: Option<Retry>,
-    /// What a person is asked before it.
+    /// Question to a person before it.
     pub(crate) approval: Option<Text>,
-    /// What its texts take from the context.
+    /// Context paths in its texts.
     pub(crate) uses: Vec<Use>,
 }
 
-/// An assertion as it is written.
+/// A parsed assertion.
 #[derive(Debug, Clone)]
 pub(crate) struct Assertion {
     pub(crate) guard: GuardRef,
@@ -62,19 +62,19 @@ pub(crate) struct Assertion {
     pub(crate) message: String,
 }
 
-/// Where the keys of a stage are found.
+/// Tables of a stage's keys.
 #[derive(Clone, Copy)]
 pub(crate) struct Keys {
-    /// The table of assertions.
+    /// Table of assertions.
     pub(crate) assertion: &'static Table,
-    /// The table of `retry`.
+    /// Table of `retry`.
     pub(crate) retry: &'static Table,
-    /// The table of the options of a model.
+    /// Table of a model's options.
     pub(crate) options: &'static Table,
 }
 
 impl Reader<'_, '_> {
-    /// Reads what makes a state a stage; what is missing or no good is reported.
+    /// Parses the keys that make a state a stage; missing and invalid ones are reported.
     pub(crate) fn stage_of(
         &mut self,
         current: &Current<'_>,
@@ -157,7 +157,7 @@ impl Reader<'_, '_> {
     /// Reads a body from the file that an entry names.
     fn body_file(&mut self, entry: &Entry, uses: &mut Vec<Use>) -> Text {
         let path = entry.value.text().unwrap_or_default();
-        // A plain name would mean a workflow.
+        // A plain name would refer to a workflow.
         let wanted = if path.contains('/') {
             path.to_owned()
         } else {
@@ -183,7 +183,7 @@ impl Reader<'_, '_> {
         Text::default()
     }
 
-    /// Reads a text with holes that was written at `span`.
+    /// Parses a text with holes at `span`.
     fn template(&mut self, text: &str, span: Span, uses: &mut Vec<Use>) -> Text {
         let template = Template::parse(text);
         for mistake in template.mistakes {
@@ -200,9 +200,9 @@ impl Reader<'_, '_> {
         template.text
     }
 
-    /// Finds in the file what stands at `at` of the decoded text of a scalar.
+    /// Returns the position in the file of `at` in a scalar's decoded text.
     ///
-    /// What opens a hole is itself in every style, so the same number of them stands before it.
+    /// The opening of a hole is literal in every style, so the same number of them comes before it.
     fn locate(&self, span: Span, text: &str, at: &Range<usize>) -> Span {
         let (_, file) = self.files.name_and_text(span.file);
         let written = file.get(span.start..span.end).unwrap_or_default();
@@ -233,7 +233,7 @@ impl Reader<'_, '_> {
         let (code, reason, help) = if !first || !plain || name.len() > 64 {
             (
                 "invalid_name",
-                "is no name for a tool",
+                "is not a name for a tool",
                 "begin with a letter; letters, digits, `_` and `-` follow, at most 64 in all",
             )
         } else if BUILT_IN.contains(&name) {
@@ -286,7 +286,7 @@ impl Reader<'_, '_> {
         }
     }
 
-    /// Reads the guards before a stage, which look at the context.
+    /// Parses the guards before a stage, which read the context.
     fn gate(
         &mut self,
         current: &Current<'_>,
@@ -311,7 +311,7 @@ impl Reader<'_, '_> {
         guards
     }
 
-    /// Reads the guards behind a stage, which look at what was handed in.
+    /// Parses the guards after a stage, which read its payload.
     fn assertions(
         &mut self,
         current: &Current<'_>,
@@ -352,13 +352,13 @@ impl Reader<'_, '_> {
         assertions
     }
 
-    /// Has guards read the payload of a stage where they do not say what they read.
+    /// Sets the default source of guards to the payload of a stage.
     pub(crate) fn read_guards_as(&mut self, table: &'static Table, from: GuardSource) {
         self.reads = Reads { table, from };
     }
 }
 
-/// Reads how often a failed attempt is made again.
+/// Parses the retry policy of failed attempts.
 pub(crate) fn retry(fields: &Fields<'_>) -> Retry {
     let time = |name: &str, default: u64| {
         let text = fields.text(name);

@@ -1,32 +1,32 @@
-//! Texts with `${ctx.…}` in them, read by one small scanner.
+//! Texts with `${ctx.…}` in them, parsed by a small scanner.
 //!
-//! Knows no file and no workflow; offsets are bytes of the text itself.
+//! This module knows no file and no workflow; offsets are bytes of the text itself.
 
 use std::ops::Range;
 
 use interlock_expr::text::{Expr, Piece, Text};
 
-/// A text, its holes, and what is wrong with it.
+/// A text, its holes, and its errors.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Template {
-    /// To be filled from the context.
+    /// Text to fill from the context.
     pub(super) text: Text,
-    /// In the order written.
+    /// Holes in order.
     pub(super) holes: Vec<Hole>,
-    /// In the order written.
+    /// Errors in order.
     pub(super) mistakes: Vec<ParseError>,
 }
 
-/// A path into the context, and where it stands.
+/// A path into the context, and its position.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Hole {
-    /// Without `ctx`; at least one name.
+    /// Path without `ctx`; at least one name.
     pub(super) path: Vec<String>,
-    /// From the dollar to the brace that closes it.
+    /// From the dollar to the closing brace.
     pub(super) at: Range<usize>,
 }
 
-/// Why a hole cannot be read.
+/// Why a hole cannot be parsed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct ParseError {
     pub(super) at: Range<usize>,
@@ -34,14 +34,14 @@ pub(super) struct ParseError {
     pub(super) help: &'static str,
 }
 
-/// What opens a hole.
+/// Opening of a hole.
 pub(super) const OPEN: &str = "${";
 
-/// What the path of every hole begins with.
+/// First name of every path.
 const ROOT: &str = "ctx";
 
 impl Template {
-    /// Reads `text`. Only `${ctx` opens a hole, and `$${ctx` stands for that text itself.
+    /// Parses `text`. Only `${ctx` opens a hole, and `$${ctx` represents that text itself.
     pub(super) fn parse(text: &str) -> Self {
         let mut template = Self::default();
         let mut plain = 0;
@@ -75,10 +75,10 @@ impl Template {
         }
     }
 
-    /// Reads the hole that opens at `open`, and returns where it ends.
+    /// Parses the hole that opens at `open`, and returns its end.
     fn hole(&mut self, text: &str, open: usize) -> usize {
         let inner = open + OPEN.len();
-        // A brace in another line, or behind another opening, closes something else.
+        // A brace in another line, or after another opening, closes something else.
         let length = rest(text, inner).find(['}', '\n', '{']);
         let closed = length.filter(|length| rest(text, inner + length).starts_with('}'));
         let Some(length) = closed else {
@@ -116,13 +116,13 @@ fn rest(text: &str, at: usize) -> &str {
     text.get(at..).unwrap_or_default()
 }
 
-/// Tells whether what follows `${` is the word `ctx`.
+/// Returns whether `${` is followed by the word `ctx`.
 fn begins_hole(rest: &str) -> bool {
     let after = rest.strip_prefix(ROOT).map(|after| after.chars().next());
     after.is_some_and(|next| !next.is_some_and(|next| next.is_ascii_alphanumeric() || next == '_'))
 }
 
-/// Reads what stands between `ctx` and the brace.
+/// Parses the text between `ctx` and the brace.
 fn path(written: &str) -> Result<Vec<String>, String> {
     if written.is_empty() {
         return Err("names nothing in the context".to_owned());
@@ -141,7 +141,7 @@ fn path(written: &str) -> Result<Vec<String>, String> {
             return Err("has a name that is empty".to_owned());
         }
         if !part.bytes().all(fits) {
-            return Err(format!("has `{part}`, which is no name"));
+            return Err(format!("has `{part}`, which is not a name"));
         }
         path.push(part.to_owned());
     }
@@ -152,7 +152,7 @@ fn path(written: &str) -> Result<Vec<String>, String> {
 mod tests {
     use super::Template;
 
-    /// Writes a template as its pieces, or what is wrong with it.
+    /// Formats a template as its pieces, or as its errors.
     fn read(text: &str) -> String {
         let template = Template::parse(text);
         let mistakes = template.mistakes.iter();
@@ -221,11 +221,11 @@ mod tests {
             ("${ctx-1}", "0-8 `${ctx-1}` has no dot behind `ctx`"),
             (
                 "${ctx.a-b}",
-                "0-10 `${ctx.a-b}` has `a-b`, which is no name",
+                "0-10 `${ctx.a-b}` has `a-b`, which is not a name",
             ),
             (
                 "${ctx.a b}${ctx}",
-                "0-10 `${ctx.a b}` has `a b`, which is no name; 10-16 `${ctx}` names nothing in the context",
+                "0-10 `${ctx.a b}` has `a b`, which is not a name; 10-16 `${ctx}` names nothing in the context",
             ),
         ] {
             assert_eq!(read(text), wanted, "{text}");

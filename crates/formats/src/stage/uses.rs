@@ -1,4 +1,4 @@
-//! Paths into the context that texts of stages name: whether they lead anywhere.
+//! Checks the context paths in stage texts.
 
 use interlock_expr::nearest::nearest;
 use serde_json::Value;
@@ -7,30 +7,30 @@ use super::{Declared, ERROR_PARTS, RESERVED, declared};
 use crate::diagnostic::Report;
 use crate::source::Span;
 
-/// A path into the context that a text of a stage names.
+/// A context path in a text of a stage.
 #[derive(Debug, Clone)]
 pub(crate) struct Use {
-    /// Without `ctx`; at least one name.
+    /// Path without `ctx`; at least one name.
     pub(crate) path: Vec<String>,
     pub(crate) span: Span,
 }
 
-/// What a path may begin with, and what of it is a mistake.
+/// Names with which a path may begin, and the rules for errors.
 pub(crate) struct Names<'n> {
     /// The names that are declared.
     pub(crate) declared: &'n [&'n str],
-    /// Where to declare another.
+    /// Where to declare another one.
     pub(crate) remedy: &'static str,
-    /// Whether others may be there as well, so that one that is not declared is only doubted.
+    /// Whether other names may exist, so that an undeclared one is only a warning.
     pub(crate) open: bool,
-    /// The key that holds the schema of a stage.
+    /// Key with the schema of a stage.
     pub(crate) schema_key: &'static str,
-    /// The stages, with the schemas of what they hand in.
+    /// The stages with the schemas of their payloads.
     pub(crate) stages: &'n [(&'n str, &'n Value)],
 }
 
 impl Names<'_> {
-    /// Reports a path that leads nowhere; returns the position of the stage that it leads to.
+    /// Reports a path that leads nowhere; returns the index of the stage that it leads to.
     pub(crate) fn check(&self, used: &Use, report: &mut Report) -> Option<usize> {
         let path: Vec<&str> = used.path.iter().map(String::as_str).collect();
         match path.as_slice() {

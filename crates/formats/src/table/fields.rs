@@ -1,4 +1,4 @@
-//! What was read of one object, in any of the formats.
+//! The parsed fields of one object, in any format.
 
 use std::collections::BTreeMap;
 
@@ -10,12 +10,12 @@ pub(crate) struct Fields<'n> {
     /// The object.
     pub(crate) node: &'n Node,
     found: BTreeMap<&'static str, &'n Entry>,
-    /// Fields that are there with a value that is no good.
+    /// Fields with invalid values.
     broken: Vec<&'static str>,
 }
 
 impl<'n> Fields<'n> {
-    /// Makes the fields of an object of which no entry has been taken yet.
+    /// Creates the fields of an object without any entry yet.
     pub(crate) const fn of(node: &'n Node) -> Self {
         Self {
             node,
@@ -24,7 +24,7 @@ impl<'n> Fields<'n> {
         }
     }
 
-    /// Takes an entry by the name of its field; `fits`: its value is of the right shape.
+    /// Adds an entry by the name of its field; `fits` if its value has the right form.
     pub(crate) fn add(&mut self, name: &'static str, entry: &'n Entry, fits: bool) {
         if fits {
             self.found.insert(name, entry);
@@ -33,7 +33,7 @@ impl<'n> Fields<'n> {
         }
     }
 
-    /// Returns the entry of a field whose value has the right shape.
+    /// Returns the entry of a field whose value has the right form.
     pub(crate) fn entry(&self, name: &str) -> Option<&'n Entry> {
         self.found.get(name).copied()
     }
@@ -48,18 +48,18 @@ impl<'n> Fields<'n> {
         self.get(name).and_then(Node::text)
     }
 
-    /// Returns the text of a field with an owner.
+    /// Returns the text of a field as an owned string.
     pub(crate) fn string(&self, name: &str) -> Option<String> {
         self.text(name).map(str::to_owned)
     }
 
-    /// Tells whether a field is true.
+    /// Returns whether a field is true.
     pub(crate) fn is_true(&self, name: &str) -> bool {
         self.get(name)
             .is_some_and(|node| node.kind == Kind::Bool(true))
     }
 
-    /// Returns the number of a field that counts.
+    /// Returns the number of a counting field.
     pub(crate) fn count(&self, name: &str) -> Option<u64> {
         match &self.get(name)?.kind {
             Kind::Number(number) => number.as_u64(),
@@ -78,12 +78,12 @@ impl<'n> Fields<'n> {
         )
     }
 
-    /// Tells whether the field was written, whatever its value.
+    /// Returns whether the field was written, whatever its value.
     pub(crate) fn has(&self, name: &str) -> bool {
         self.found.contains_key(name) || self.is_broken(name)
     }
 
-    /// Tells whether the field was written with a value that is no good.
+    /// Returns whether the field was written with an invalid value.
     pub(crate) fn is_broken(&self, name: &str) -> bool {
         self.broken.contains(&name)
     }

@@ -1,4 +1,4 @@
-//! What a field may hold, and what is said where it holds something else.
+//! The form of a field's value, and the error for other values.
 
 use interlock_expr::nearest::nearest;
 
@@ -8,7 +8,7 @@ use crate::{
     node::{Entry, Kind, Node},
 };
 
-/// What a field may hold.
+/// The form of a field's value.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Shape {
     /// Any value at all.
@@ -33,27 +33,27 @@ pub(crate) enum Shape {
     Time,
     /// One of these words.
     OneOf(&'static [&'static str]),
-    /// A list of texts that are not empty.
+    /// A list of non-empty texts.
     Names,
-    /// A list of other things, each read by hand.
+    /// A list of other items, each parsed by hand.
     List(&'static str),
-    /// An object of text by name.
+    /// A map of texts.
     Texts,
     /// An object of this table.
     Of(&'static Table),
-    /// An object of such objects by name.
+    /// A map of such objects.
     MapOf(&'static Table),
-    /// Several shapes, read by hand; the name of its schema definition.
+    /// Several forms, parsed by hand; the name of the schema definition.
     By(&'static str),
-    /// An object of such things by name.
+    /// A map of such values.
     MapBy(&'static str),
 }
 
 impl Shape {
-    /// A count whose bound nobody reaches, for fields that are not without limit when left out.
+    /// A limit that is never reached, for counting fields that are limited by default.
     pub(crate) const ANY: u64 = u32::MAX as u64;
 
-    /// Tells whether `node` has this shape, and reports it where it has not.
+    /// Returns whether `node` has this form, and reports it otherwise.
     pub(crate) fn check(self, name: &str, node: &Node, report: &mut Report) -> bool {
         let fits = match (self, &node.kind) {
             (Self::Names, Kind::List(items)) => return check_names(name, items, report),
@@ -131,7 +131,7 @@ impl Shape {
         }
     }
 
-    /// Names the shape, for messages.
+    /// Describes the form, for messages.
     pub(crate) fn wanted(self) -> String {
         match self {
             Self::Any | Self::By(_) => "a value".to_owned(),
@@ -152,7 +152,7 @@ impl Shape {
     }
 }
 
-/// Names words of which one is to be chosen, for messages.
+/// Lists words of which one is to be chosen, for messages.
 pub(crate) fn alternatives(words: &[&str]) -> String {
     let words: Vec<String> = words.iter().map(|word| format!("`{word}`")).collect();
     match words.split_last() {
@@ -162,7 +162,7 @@ pub(crate) fn alternatives(words: &[&str]) -> String {
     }
 }
 
-/// Reads a time: digits and one of `s`, `m`, `h`; in milliseconds.
+/// Parses a duration: digits and one of `s`, `m`, `h`; in milliseconds.
 pub(crate) fn milliseconds(text: &str) -> Option<u64> {
     let unit = match text.as_bytes().last()? {
         b's' => 1_000,
@@ -179,7 +179,7 @@ pub(crate) fn milliseconds(text: &str) -> Option<u64> {
         .checked_mul(unit)
 }
 
-/// Checks every item of a list of texts; those that are none are left out later.
+/// Checks every item of a list of texts; invalid ones are left out later.
 fn check_names(name: &str, items: &[Node], report: &mut Report) -> bool {
     for item in items
         .iter()

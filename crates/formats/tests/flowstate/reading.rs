@@ -294,7 +294,7 @@ fn a_schema_that_never_ends_is_none() {
         ),
         (
             &json!({ "$ref": "https://example.com/" }),
-            Some("no place in this schema"),
+            Some("not a place in this schema"),
         ),
         (&json!({ "$dynamicRef": "#b" }), Some("not supported")),
         (&tree, None),

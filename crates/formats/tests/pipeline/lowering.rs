@@ -27,7 +27,7 @@ fn file(top: &str, stages: &[String]) -> String {
 fn of(state: &State) -> &ModelStage {
     match &state.activity {
         Activity::Stage(stage) => stage,
-        other => panic!("{other:?} is no stage"),
+        other => panic!("{other:?} is not a stage"),
     }
 }
 

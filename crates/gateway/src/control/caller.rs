@@ -1,8 +1,7 @@
-//! Who makes a call, and which run it is for.
+//! The caller of a tool, and the run that the call is for.
 //!
-//! A server is not told which session calls it: the hook that judged the call
-//! left a note, which is taken once. Where there is none, the run has to be plain
-//! from what is open.
+//! A server is not told which session calls it: the hook that judged the call left a note, which is taken once. Without a note,
+//! the open runs must leave only one possibility.
 
 use std::{cell::RefCell, cmp::Reverse, path::Path};
 
@@ -17,37 +16,37 @@ use crate::{
     settings::StartedFor,
 };
 
-/// How often a note is looked for again because another server took it.
+/// How often the search for a note is repeated because another server took it.
 const TRIES_MAX: usize = 8;
 
-/// Who makes a call.
+/// The caller of a tool.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Caller {
-    /// What the hook knew of it.
+    /// What the hook knew of the call.
     pub(super) note: Option<Note>,
 }
 
 impl Caller {
-    /// Tells whether a hook said anything.
+    /// Returns whether there is a note of a hook.
     pub(crate) const fn is_there(&self) -> bool {
         self.note.is_some()
     }
 
-    /// Tells whether a hook of `client` itself said it.
+    /// Returns whether the note is from a hook of `client` itself.
     pub(crate) fn is_of(&self, client: Option<&ClientProcess>) -> bool {
         let process = self.note.as_ref().and_then(|note| note.process.as_ref());
         process.is_some() && process == client
     }
 
-    /// Tells whether a person sits at the client, as far as its hook knows.
+    /// Returns whether a person uses the client, as far as its hook knows.
     pub(crate) fn is_attended(&self) -> bool {
         self.note.as_ref().is_some_and(|note| !note.unattended)
     }
 
-    /// Returns the call under which a hook has let this one pass, where it is still open in `live`.
+    /// Returns the call with which a hook has allowed this one, if it is still open in `live`.
     ///
-    /// One that a person was to be asked about counts where the client itself
-    /// started this process: then its coming is the yes.
+    /// A call that a person was to be asked about counts if the client itself started this process: then its arrival is the
+    /// approval.
     pub(crate) fn judged(&self, live: &Live, client: Option<&ClientProcess>) -> Option<CallId> {
         let note = self.note.as_ref()?;
         let id = note.judged.as_ref()?;
@@ -56,7 +55,7 @@ impl Caller {
         (!call.asked || note.asked && own).then(|| id.clone())
     }
 
-    /// Returns the sub-agent that calls; `None`: the main agent.
+    /// Returns the calling sub-agent, or `None` for the main agent.
     pub(crate) fn agent(&self) -> Option<&AgentId> {
         self.note.as_ref().and_then(|note| note.agent.as_ref())
     }
@@ -65,49 +64,49 @@ impl Caller {
 /// The run that a call is for.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum CallerRun {
-    /// This one.
+    /// This run.
     Run(RunId),
-    /// None.
+    /// No run.
     Nothing,
-    /// One of these, and it is not known which.
+    /// One of these runs, but it is unknown which.
     Several(Vec<RunId>),
 }
 
-/// Which client process holds an open run.
+/// The client process of an open run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Holder {
-    /// The one that started this server.
+    /// The client that started this server.
     ThisClient,
-    /// Another.
+    /// Another client.
     OtherClient,
-    /// A gateway that its client has left: whoever comes next goes on with it.
+    /// A gateway whose client has left; the next client continues the run.
     Gone,
-    /// Not known, or none.
+    /// Unknown, or none.
     Unknown,
 }
 
-/// What becomes of a run that cannot be read.
+/// How to treat a run that cannot be read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Damaged {
-    /// It holds nobody.
+    /// It guards nobody.
     OfNobody,
-    /// It holds whom the files beside it name.
+    /// It guards the session that the files next to it name.
     OfWhomItNames,
 }
 
-/// How surely a note is for a call; the surer the greater.
+/// How well a note matches a call, from worst to best.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Fit {
-    /// It is of the same project.
+    /// It belongs to the same project.
     Project,
-    /// It is of the client process that started this server.
+    /// It belongs to the client process that started this server.
     Process,
     /// It names the same call.
     Call,
 }
 
 impl Control {
-    /// Takes the hook's note for a call; nobody else gets it.
+    /// Takes the hook's note for a call, so that no other server gets it.
     pub(crate) fn caller(
         &self,
         tool: impl Into<NotedTool>,
@@ -117,7 +116,7 @@ impl Control {
         let digest = incoming.digest();
         let home = &self.settings.environment.home;
         for _ in 0..TRIES_MAX {
-            // Looked at before one is taken: the oldest need not be the one.
+            // All notes are examined before one is taken: the oldest need not be the best match.
             let seen = RefCell::new(Vec::new());
             home.take_note(tool.clone(), &digest, incoming.at_ms, |note| {
                 seen.borrow_mut().push(note.clone());
@@ -141,7 +140,7 @@ impl Control {
                 *note == chosen
             })?;
             if !rivals.is_empty() {
-                // Not to be mistaken again when the call is repeated.
+                // Remove it, so that a repetition of the call does not match it again.
                 home.take_note(tool.clone(), &digest, incoming.at_ms, |note| {
                     rivals.contains(note)
                 })?;
@@ -157,7 +156,7 @@ impl Control {
         Ok(Caller::default())
     }
 
-    /// Tells how surely `note` is for the call; `None`: it is for another.
+    /// Returns how well `note` matches the call; `None` if it belongs to another call.
     fn fit(&self, note: &Note, incoming: &Incoming) -> Option<Fit> {
         if let govern::Caller::Run(run) = &self.who
             && note.run.as_ref() != Some(run)
@@ -174,7 +173,7 @@ impl Control {
         }
         match self.who {
             govern::Caller::Run(_) => return Some(Fit::Process),
-            // Anybody on this machine could be there.
+            // Any process on this machine could be the caller.
             govern::Caller::Nobody => return None,
             govern::Caller::Stdio => {}
         }
@@ -185,7 +184,7 @@ impl Control {
         (note.project_root == self.project_root).then_some(Fit::Project)
     }
 
-    /// Returns the root of the project a call is made in.
+    /// Returns the root of the project that a call belongs to.
     pub(super) fn root_of<'a>(&'a self, caller: &'a Caller) -> &'a Path {
         caller
             .note
@@ -208,9 +207,9 @@ impl Control {
         }
     }
 
-    /// Finds the run that holds calls of servers' tools which no hook has seen.
+    /// Finds the run for calls of servers' tools that no hook has seen.
     ///
-    /// One that cannot be read and may hold this session is among them: opening it will refuse.
+    /// This includes an unreadable run that may guard this session: opening it will then refuse the call.
     pub(crate) fn held_by_what_is_open(&self) -> Result<CallerRun, Refused> {
         if let Some(run) = self.started_for()? {
             return Ok(CallerRun::Run(run));
@@ -218,10 +217,10 @@ impl Control {
         self.held_unseen(Damaged::OfWhomItNames)
     }
 
-    /// Returns the run that the client above was started for, if it was for one.
+    /// Returns the run that the client above was started for, if any.
     ///
-    /// A credential that another client's process has shown to its hooks opens nothing here: who
-    /// read it somewhere is not the one it was given to.
+    /// A credential that another client's process has shown to its hooks has no effect here: a process that merely read it is not
+    /// the one that it was given to.
     pub(crate) fn started_for(&self) -> Result<Option<RunId>, Refused> {
         let run = match &self.settings.started_for {
             StartedFor::Anything => return Ok(None),
@@ -232,7 +231,7 @@ impl Control {
             }
         };
         if self.holder_of(run) == Holder::OtherClient {
-            let message = format!("run `{run}` holds an agent in another process");
+            let message = format!("run `{run}` guards an agent in another process");
             return Err(Refused::new(Word::NoRun, message));
         }
         Ok(Some(run.clone()))
@@ -245,7 +244,7 @@ impl Control {
         }
     }
 
-    /// Finds the run of a session that had none when its hook was asked.
+    /// Finds the run of a session that had none when its hook was called.
     fn held_by_session(&self, note: &Note, at_ms: u64) -> Result<CallerRun, Refused> {
         let home = &self.settings.environment.home;
         Ok(match home.look_up(&note.session, &note.project_root)? {
@@ -265,7 +264,7 @@ impl Control {
         })
     }
 
-    /// Returns the run this process started, or one that was opened after its end.
+    /// Returns the run that this process started, or one that was opened after its end.
     fn started_or_later(&self, started: &RunId, damaged: Damaged) -> Result<CallerRun, Refused> {
         if !self.open(started)?.run.is_over() {
             return Ok(CallerRun::Run(started.clone()));
@@ -278,7 +277,7 @@ impl Control {
 
     /// Finds the run that only this client can mean.
     fn only_open_run(&self, damaged: Damaged) -> Result<CallerRun, Refused> {
-        // Those of others may be many: whether one of them is open matters only where any is nobody's.
+        // Other clients may have many runs: whether one is open matters only if any run has no known client.
         let open = self.open_runs(damaged, |holder| holder != Holder::OtherClient)?;
         let of = |wanted: Holder| -> Vec<RunId> {
             let fitting = open.iter().filter(|(_, holder)| *holder == wanted);
@@ -295,7 +294,7 @@ impl Control {
                 let all = self.open_runs(damaged, |_| true)?;
                 match all.as_slice() {
                     [] => CallerRun::Nothing,
-                    // The only one there is: beside runs of others it could be anybody's.
+                    // The only one there is: if other clients have runs, it could belong to any of them.
                     [(only, Holder::Unknown)] => CallerRun::Run(only.clone()),
                     _ => CallerRun::Several(all.into_iter().map(|(run, _)| run).collect()),
                 }
@@ -304,7 +303,7 @@ impl Control {
         })
     }
 
-    /// Lists the open runs of this project whose holder is `wanted`, newest first, with whose they are.
+    /// Lists the open runs of this project with holder `wanted`, newest first, with the holder of each.
     fn open_runs(
         &self,
         damaged: Damaged,
@@ -315,7 +314,7 @@ impl Control {
         let runs = home.list_runs_in(&projects, |run| wanted(self.holder_of(run)))?;
         let open = runs.into_iter().filter(|run| match &run.listed {
             Listed::Known(card) => card.project_root == self.project_root && !card.is_over(),
-            // Whose it is the run itself cannot tell; it troubles nobody else.
+            // The run itself cannot tell its client; it affects nobody else.
             Listed::Damaged { .. } => {
                 damaged == Damaged::OfWhomItNames && self.may_be_ours(&run.id)
             }
@@ -328,7 +327,7 @@ impl Control {
             .collect())
     }
 
-    /// Tells whether the files beside a run say that it is of this project.
+    /// Returns whether the files next to a run say that it belongs to this project.
     fn may_be_ours(&self, run: &RunId) -> bool {
         let home = &self.settings.environment.home;
         let bound = home.session_of(run).ok().flatten();

@@ -1,4 +1,4 @@
-//! `create_workflow`: a draft, which only a person turns into a workflow.
+//! `create_workflow`: writes a draft, which only a person can turn into a workflow.
 
 use std::{
     fs::{self, OpenOptions},
@@ -17,11 +17,11 @@ use crate::{
     refused::{Refused, Word},
 };
 
-/// Characters that the name of a draft may have.
+/// Maximum number of characters of a draft's name.
 const NAME_CHARS_MAX: usize = 64;
-/// Bytes that a draft may have.
+/// Maximum size of a draft in bytes.
 const BYTES_MAX: usize = 1_048_576;
-/// Names that are something else below a workflow directory.
+/// Extensions that have another meaning in a workflow directory.
 const ENDINGS: [&str; 3] = ["yaml", "yml", "json"];
 
 impl Control {
@@ -83,7 +83,7 @@ fn check_name(name: &str) -> Result<(), Refused> {
     )))
 }
 
-/// Refuses a name that a workflow, or a draft that waits for a person, has.
+/// Refuses a name that a workflow, or a draft that waits for a person, already has.
 fn not_taken(library: &Library, directory: &Path, name: &str) -> Result<(), Refused> {
     if let Some(known) = library
         .list()
@@ -97,7 +97,7 @@ fn not_taken(library: &Library, directory: &Path, name: &str) -> Result<(), Refu
         return Err(Refused::new(Word::NameTaken, message));
     }
     let drafts = ENDINGS.map(|ending| format!("{name}.draft.{ending}"));
-    // A link that leads nowhere is there, too.
+    // A dangling link exists, too.
     if drafts
         .iter()
         .any(|draft| fs::symlink_metadata(directory.join(draft)).is_ok())
@@ -125,7 +125,7 @@ fn checked_text(definition: &Value) -> Result<String, Refused> {
     Ok(text)
 }
 
-/// Writes a file that must not be there yet; nothing is left of one that failed.
+/// Writes a file that must not exist yet; if writing fails, the file is removed.
 fn write_new(directory: &Path, file: &str, text: &str) -> Result<(), Refused> {
     let path = directory.join(file);
     let failed = |error: io::Error| {
@@ -142,7 +142,7 @@ fn write_new(directory: &Path, file: &str, text: &str) -> Result<(), Refused> {
         opened => opened.map_err(failed)?,
     };
     if let Err(error) = new.write_all(text.as_bytes()).and_then(|()| new.sync_all()) {
-        // Ours alone, and not whole.
+        // The file is new and incomplete.
         let _ = fs::remove_file(&path);
         return Err(failed(error));
     }

@@ -1,4 +1,4 @@
-//! `start`: a run that holds the session that asks for it.
+//! `start`: begins a run that guards the calling session.
 
 use interlock_core::{call::ControlTool, machine::Object, names::RunId, refusal::Code};
 use interlock_formats::Source;
@@ -18,11 +18,11 @@ use crate::{
     refused::{Refused, Word},
 };
 
-/// What a start came to.
+/// Result of a start.
 enum Begun {
-    /// The run that began.
+    /// The new run.
     Run(Box<Started>),
-    /// An open run stands in its way.
+    /// An open run prevents the start.
     Beside(RunId),
 }
 
@@ -82,7 +82,7 @@ impl Control {
         ))
     }
 
-    /// Refuses beside an open run, in the engine's words.
+    /// Refuses the start because of an open run, in the engine's words.
     fn open_already(
         &self,
         caller: &Caller,
@@ -112,7 +112,7 @@ impl Control {
         })
     }
 
-    /// Begins a run for the session a hook has told of, or for the project's next one; a refusal leaves nothing behind.
+    /// Begins a run for the session that a hook has reported, or for the project's next one; a refusal leaves nothing behind.
     fn begin(
         &self,
         new: &NewRun<'_>,
@@ -120,7 +120,7 @@ impl Control {
         note: Option<&Note>,
     ) -> Result<Begun, Refused> {
         let home = &self.settings.environment.home;
-        // Without a session, only what waits for the next one is asked for: no session has this key.
+        // Without a session, only the run that waits for the next one is looked up: no session has this key.
         let nobody = SessionKey::new("", "");
         let key = note.map_or(&nobody, |note| &note.session);
         let found = in_the_way(&home.look_up(key, new.project_root)?);
@@ -131,7 +131,7 @@ impl Control {
         }
         let replaced = found.as_ref();
         let prepared = home.prepare_run(new, input, AGENT).map_err(not_started)?;
-        // The bindings are held for as long as it takes to be seen: everybody's hooks wait for them.
+        // The bindings stay locked until the run is visible, and all hooks wait for them.
         let begun = match note {
             Some(note) => {
                 let prepared = prepared.for_session(&note.session, note.process.clone())?;
@@ -144,7 +144,7 @@ impl Control {
         };
         match begun {
             Ok(started) => Ok(Begun::Run(Box::new(started))),
-            // Another one was first.
+            // Another start was first.
             Err(BindError::SessionBound { run, .. } | BindError::OtherWaits { run }) => {
                 Ok(Begun::Beside(run))
             }
@@ -153,7 +153,7 @@ impl Control {
     }
 }
 
-/// Returns the run that a session or project has.
+/// Returns the run that a session or project already has.
 fn in_the_way(found: &Lookup) -> Option<RunId> {
     match found {
         Lookup::Unbound => None,
@@ -162,13 +162,13 @@ fn in_the_way(found: &Lookup) -> Option<RunId> {
     }
 }
 
-/// Refuses any other workflow than the one that guards every session of the project.
+/// Refuses every workflow except the one that guards every session of the project.
 fn by_policy(config: &Config, name: &str) -> Result<(), Refused> {
     match &config.workflow {
         Some(wanted) if wanted != name => Err(Refused::new(
             Word::Engine(Code::Protected),
             format!(
-                "`.interlock/config.toml` holds every session of this project to `{wanted}`: only that can be started here; another one is for a person to start"
+                "`.interlock/config.toml` guards every session of this project with `{wanted}`: only that can be started here; only a person can start another"
             ),
         )),
         _ => Ok(()),

@@ -1,4 +1,4 @@
-//! The workflows there are, and how one is read.
+//! The available workflows, and how one is loaded.
 
 use interlock_core::{call::ControlTool, machine::Machine};
 use interlock_formats::{Diagnostic, Severity, Source, Workflows as _, load, render};
@@ -12,11 +12,11 @@ use crate::{
     tools::ToolText,
 };
 
-/// Workflows listed at once.
+/// Maximum number of workflows listed at once.
 const LISTED_MAX: usize = 100;
-/// Characters of a report on a workflow's mistakes.
+/// Maximum number of characters of a report on a workflow's errors.
 const REPORT_CHARS_MAX: usize = 6_000;
-/// What `meta` says that helps to choose.
+/// Keys of `meta` that help to choose a workflow.
 const SHOWN_META: [&str; 3] = ["task_type", "estimated_steps", "danger_level"];
 
 impl Control {
@@ -86,7 +86,7 @@ fn described(library: &Library, entry: &Entry) -> (Value, String) {
     }
 }
 
-/// Returns the states as written in the file.
+/// Returns the names of the states as in the file.
 fn phases(machine: &Machine) -> impl Iterator<Item = &str> {
     machine
         .states
@@ -95,7 +95,7 @@ fn phases(machine: &Machine) -> impl Iterator<Item = &str> {
         .map(|(name, _)| name.as_str())
 }
 
-/// Reads the workflow that is listed under `name`; a path or a draft is not one.
+/// Loads the workflow that is listed under `name`, which cannot be a path or a draft.
 pub(super) fn by_name(library: &Library, name: &str) -> Result<(Source, Machine), Refused> {
     let listed = library.list();
     let source = if listed.iter().any(|entry| entry.name == name) {
@@ -121,7 +121,7 @@ pub(super) fn by_name(library: &Library, name: &str) -> Result<(Source, Machine)
     Ok((source, loaded.machine))
 }
 
-/// Refuses with everything that is wrong with a workflow.
+/// Refuses a workflow with all its errors.
 pub(super) fn mistakes(what: &str, diagnostics: &[Diagnostic]) -> Refused {
     let errors: Vec<Diagnostic> = diagnostics
         .iter()
@@ -138,7 +138,7 @@ pub(super) fn mistakes(what: &str, diagnostics: &[Diagnostic]) -> Refused {
     Refused::new(Word::InvalidWorkflow, format!("{what}{first}:\n{text}\n"))
 }
 
-/// Writes warnings for a model; `None`: there are none.
+/// Formats warnings for a model; returns `None` if there are none.
 pub(super) fn warnings(diagnostics: &[Diagnostic]) -> Option<String> {
     let text = cut(render(diagnostics, false).trim_end());
     (!text.is_empty()).then_some(text)

@@ -1,6 +1,6 @@
-//! MCP over HTTP: every revision on one endpoint, the transport before 2025 beside it.
+//! MCP over HTTP: every revision on one endpoint, with the transport used before 2025.
 //!
-//! Knows headers, streams and who asks; what a message means is the session's.
+//! This module knows headers, streams and callers; the meaning of messages belongs to the session.
 
 mod answer;
 mod believed;
@@ -43,15 +43,15 @@ pub trait SessionFactory: Send + Sync + 'static {
     /// Opens a session for a client.
     ///
     /// # Errors
-    /// There are too many, with what to do.
+    /// There are too many; the error says what to do.
     fn open(&self, caller: &Caller) -> Result<Channel, String>;
 
-    /// Returns the run that a credential was made for; `None`: it is none, or not any more.
+    /// Returns the run that a credential was made for; `None` if it is invalid or has expired.
     ///
     /// May wait for the disk.
     ///
     /// # Errors
-    /// What is kept cannot be read, with the reason.
+    /// The credentials cannot be read; the error gives the reason.
     fn run_of(&self, credential: &str) -> Result<Option<RunId>, String>;
 }
 
@@ -91,7 +91,7 @@ impl Default for Limits {
 /// Who may use the server.
 #[derive(Debug, Clone, Default)]
 pub struct Access {
-    /// Token of the server; `None`: none is needed.
+    /// Token of the server; `None` if none is required.
     pub token: Option<String>,
     /// Host names of the server besides those of this machine.
     pub hosts: Vec<String>,
@@ -118,13 +118,11 @@ pub(crate) struct ServerState {
     resource: Option<Resource>,
     pub(crate) counted: Counted,
     sessions: Sessions,
-    /// The links of clients that have no sessions.
-    ///
-    /// By the run whose credential they show; `None`: they show none.
+    /// Channels of clients without sessions, by the run whose credential they show, or `None` without a credential.
     shared: Mutex<BTreeMap<Option<RunId>, Arc<Conversation>>>,
-    /// Credentials that were good a moment ago, by their hashes.
+    /// Recently verified credentials, by their hashes.
     believed: Mutex<Believed>,
-    /// One line a request.
+    /// Log with one line per request.
     log: Option<Notes>,
 }
 
@@ -135,7 +133,7 @@ impl std::fmt::Debug for ServerState {
 }
 
 impl ServerState {
-    /// Makes what a server at `address` needs.
+    /// Creates the state of a server at `address`.
     pub(crate) fn new(
         factory: Arc<dyn SessionFactory>,
         address: SocketAddr,
@@ -162,7 +160,7 @@ impl ServerState {
         }
     }
 
-    /// Tells who asks, or refuses.
+    /// Determines the caller, or refuses the request.
     async fn let_in(
         self: &Arc<Self>,
         headers: &HeaderMap,
@@ -203,7 +201,7 @@ impl ServerState {
         }
     }
 
-    /// Opens a link of its own for one client.
+    /// Opens a channel for one client.
     fn open(&self, kind: Kind, caller: &Caller) -> Result<Arc<Conversation>, Refused> {
         let is_full = self.sessions.count() >= self.limits.sessions_max;
         if is_full && !self.sessions.make_room(self.limits.rest) {
@@ -223,7 +221,7 @@ impl ServerState {
         Ok(Conversation::begin(kind, caller.clone(), link, counted))
     }
 
-    /// Returns the link of everybody with this credential who has no session.
+    /// Returns the shared channel of all clients with this credential and without a session.
     fn shared(&self, caller: &Caller) -> Result<Arc<Conversation>, Refused> {
         let mut shared = lock(&self.shared);
         let key = match caller {
@@ -239,7 +237,7 @@ impl ServerState {
         Ok(opened)
     }
 
-    /// Closes what nobody has used for long.
+    /// Closes what has been idle for too long.
     pub(crate) fn tidy(&self) {
         self.sessions.close_idle(self.limits.idle);
         lock(&self.shared).retain(|_, open| {
@@ -251,12 +249,12 @@ impl ServerState {
         });
     }
 
-    /// Ends the streams that would never end by themselves.
+    /// Ends the streams that would not end by themselves.
     pub(crate) fn wind_down(&self) {
         self.each(|open| open.wind_down());
     }
 
-    /// Ends everything.
+    /// Closes everything.
     pub(crate) fn close(&self) {
         self.each(|open| open.close());
         self.sessions.clear();
@@ -290,7 +288,7 @@ impl ServerState {
     }
 }
 
-/// Locks what no panic can leave half changed.
+/// Locks a value that a panic cannot leave half changed.
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

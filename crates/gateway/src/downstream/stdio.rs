@@ -1,7 +1,7 @@
-//! A client at the other end of two streams of bytes, a message a line.
+//! A client at the other end of two byte streams, with one message per line.
 //!
-//! What is no message is answered here; a session gets messages only. An array
-//! of messages is taken apart, and its answers go back in one array.
+//! Invalid messages are answered here; a session gets only valid ones. An array of messages is split, and its answers are
+//! returned in one array.
 
 use std::io;
 
@@ -16,28 +16,28 @@ use crate::{
     message::{Envelope, Frame, INVALID_REQUEST, Id, Malformed, Message, read_client},
 };
 
-/// Refusals that wait to be written before reading stops.
+/// Maximum number of refusals that wait to be written before reading stops.
 const REFUSED_MAX: usize = 16;
 
-/// What the reader tells the writer.
+/// Message from the reader to the writer.
 enum WriterMessage {
-    /// Something was no message: this is the answer.
+    /// An invalid message, with its answer.
     Refused(Envelope),
-    /// An array was read: its answers belong together.
+    /// An array of requests, whose answers belong together.
     Batch(Batch),
-    /// A request was called off: nothing answers it any more.
+    /// A request that was cancelled and will not be answered.
     CalledOff(Id),
 }
 
-/// An array of messages, on its way to be answered.
+/// An array of messages that is being answered.
 struct Batch {
     waiting: Vec<Id>,
     ready: Vec<Envelope>,
 }
 
-/// Carries messages between a client and `link` until one of them is gone.
+/// Forwards messages between a client and `link` until either of them is gone.
 ///
-/// When the client has said its last, what it asked for is still answered.
+/// After the client has closed its input, open requests are still answered.
 ///
 /// # Errors
 /// The streams cannot be read or written.
@@ -55,7 +55,7 @@ pub async fn serve(
     let (tell, mut told) = mpsc::channel(REFUSED_MAX);
     let reading = async {
         let read = read_all(&mut reader, &outgoing, &tell, bytes_max).await;
-        // The session learns that the client is gone by this.
+        // This tells the session that the client is gone.
         drop((outgoing, tell));
         read
     };
@@ -121,7 +121,7 @@ async fn read_all(
     }
 }
 
-/// Returns the request that a message calls off.
+/// Returns the request that a message cancels.
 fn called_off(envelope: &Envelope) -> Option<Id> {
     match &envelope.message {
         Message::Notification(told) if told.method == "notifications/cancelled" => {
@@ -160,7 +160,7 @@ async fn write_all(
     let mut reading = true;
     loop {
         tokio::select! {
-            // An array is known before its answers are.
+            // The writer learns of an array before its answers arrive.
             biased;
             what = told.recv(), if reading => match what {
                 Some(WriterMessage::Refused(envelope)) => write_line(writer, &mut buffer, &envelope).await?,
@@ -182,7 +182,7 @@ async fn write_all(
                     None => write_answered(writer, &mut buffer, &mut batches).await?,
                 },
                 None => {
-                    // What is still waited for is answered by nobody: the rest is told.
+                    // Nobody will answer what is still open: write the answers that there are.
                     batches.iter_mut().for_each(|batch| batch.waiting.clear());
                     write_answered(writer, &mut buffer, &mut batches).await?;
                     return writer.flush().await;
@@ -195,7 +195,7 @@ async fn write_all(
     }
 }
 
-/// Puts an answer to the array that waits for it, or gives it back.
+/// Adds an answer to the array that waits for it, or returns it.
 fn claimed(batches: &mut [Batch], envelope: Envelope) -> Option<Envelope> {
     let Message::Response(response) = &envelope.message else {
         return Some(envelope);
@@ -238,7 +238,7 @@ mod tests {
 
     use super::{Channel, Frame, read_client, serve};
 
-    /// A client's ends of its streams, and a session's ends of its channels.
+    /// The client's ends of its streams, and the session's ends of its channels.
     struct Between {
         typed: tokio::io::DuplexStream,
         shown: tokio::io::Lines<BufReader<tokio::io::DuplexStream>>,

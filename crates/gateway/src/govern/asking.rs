@@ -1,8 +1,7 @@
-//! Questions that a client's person is asked, and what their answer brings.
+//! Questions to a client's person, and the effects of the answers.
 //!
-//! INVARIANT: a question is asked only where the one who answers cannot be the
-//! agent: through the process that the agent's client itself has started. Its
-//! key leads to the one request of the run that it is about, and to nothing else.
+//! INVARIANT: a question is asked only if the agent cannot be the one who answers: through the process that the agent's client
+//! itself has started. Its key identifies the one request of the run that it is about, and nothing else.
 
 use std::collections::VecDeque;
 
@@ -25,11 +24,11 @@ use crate::{
     settings::Settings,
 };
 
-/// Questions of one session that wait at most; older ones are left to other channels.
+/// Maximum number of open questions of one session; older ones are left to other channels.
 const WAITING_MAX: usize = 64;
-/// Characters of a question's data that are shown.
+/// Maximum number of characters shown of a question's data.
 const DATA_CHARS_MAX: usize = 600;
-/// Characters of a person's note that are kept.
+/// Maximum number of characters kept of a person's note.
 const NOTE_CHARS_MAX: usize = 2_000;
 
 /// A request to a person, asked through this session.
@@ -39,35 +38,35 @@ pub(super) struct PersonRequest {
     pub(super) run: RunId,
     pub(super) id: ApprovalId,
     pub(super) about: About,
-    /// What the agent is told where nobody answers.
+    /// What the agent is told if nobody answers.
     pub(super) unasked: Value,
 }
 
-/// What a question is about.
+/// Subject of a question.
 #[derive(Debug, Clone)]
 pub(super) enum About {
-    /// A transition that waits.
+    /// A pending transition.
     Transition {
-        /// Its event.
+        /// Event of the transition.
         event: String,
     },
-    /// A call that waits, to be proposed again.
+    /// A pending call, to be proposed again.
     Call {
         /// The call.
         call: Box<ToolCall>,
-        /// Whether its tool promises structured content.
+        /// Whether its tool declares structured content.
         has_schema: bool,
     },
 }
 
-/// The questions of one session that wait.
+/// The open questions of one session.
 #[derive(Debug, Default)]
 pub(super) struct Questions {
     waiting: VecDeque<PersonRequest>,
 }
 
 impl Questions {
-    /// Keeps a question and returns the key to it, which nobody guesses.
+    /// Stores a question and returns its key, which nobody can guess.
     pub(super) fn ask(
         &mut self,
         run: RunId,
@@ -89,14 +88,14 @@ impl Questions {
         Ok(key)
     }
 
-    /// Takes the question that a key leads to; it leads nowhere afterwards.
+    /// Removes and returns the question of a key, which is invalid afterwards.
     pub(super) fn take(&mut self, key: &str) -> Option<PersonRequest> {
         let at = self.waiting.iter().position(|asked| asked.key == key)?;
         self.waiting.remove(at)
     }
 }
 
-/// Tells whether this session's client may be asked: whether its person, and not the agent, answers.
+/// Returns whether this session's client may be asked: whether its person, not the agent, answers.
 pub(super) fn may_ask(
     settings: &Settings,
     who: &Caller,
@@ -104,7 +103,7 @@ pub(super) fn may_ask(
     over_http: bool,
 ) -> Result<bool, StoreError> {
     if *who != Caller::Stdio {
-        // Whoever holds the address may have it from the agent's own files.
+        // A process that knows the address may have it from the agent's own files.
         return Ok(over_http);
     }
     let client = settings.ancestors.first();
@@ -121,13 +120,13 @@ pub(super) fn may_ask(
             return Ok(false);
         }
     }
-    // So does a gateway.
+    // The same holds for a gateway.
     let gateways = home.gateway_processes(alive)?;
     let mut pids = settings.ancestors.iter().map(|process| process.pid);
     Ok(!pids.any(|pid| gateways.contains(&pid)))
 }
 
-/// Writes what a person is asked about a transition.
+/// Writes the question to a person about a transition.
 pub(super) fn about_transition(live: &Live, event: &str, message: &str, data: &Value) -> String {
     let data = match data {
         Value::Object(object) if !object.is_empty() => {
@@ -145,7 +144,7 @@ pub(super) fn about_transition(live: &Live, event: &str, message: &str, data: &V
     )
 }
 
-/// Writes what a person is asked about a call.
+/// Writes the question to a person about a call.
 pub(super) fn about_call(live: &Live, call: &ToolCall) -> String {
     format!(
         "Interlock: `{}` is not allowed where run {} of `{}` stands ({}). The agent asks for this one call: {} May it be made, once?",
@@ -157,7 +156,7 @@ pub(super) fn about_call(live: &Live, call: &ToolCall) -> String {
     )
 }
 
-/// Gives a person's yes or no to the run; `None`: they gave neither.
+/// Sends a person's approval or rejection to the run; returns `None` if it was neither.
 pub(super) fn tell(
     live: &mut Live,
     asked: &PersonRequest,
@@ -183,7 +182,7 @@ pub(super) fn tell(
     live.ask(at_ms, ask).map(Some)
 }
 
-/// Says to the agent what became of a transition that a person was asked about.
+/// Describes to the agent the outcome of a transition that a person was asked about.
 pub(super) fn transition_answer(
     live: &Live,
     event: &str,
@@ -205,7 +204,7 @@ pub(super) fn transition_answer(
     }
 }
 
-/// Says to the agent that a person said no to a call.
+/// Tells the agent that a person rejected a call.
 pub(super) fn call_denied(
     live: &Live,
     call: &ToolCall,
@@ -236,6 +235,6 @@ fn no(what: &str, said: &PersonSaid) -> interlock_core::refusal::Refusal {
     };
     interlock_core::refusal::Refusal::new(
         Code::GrantDenied,
-        format!("a person said no to {what}{note}"),
+        format!("a person rejected {what}{note}"),
     )
 }

@@ -1,4 +1,4 @@
-//! Whether anything that binds sessions to runs has changed since it was looked at.
+//! Whether anything that binds sessions to runs has changed since it was last examined.
 
 use std::{
     fs,
@@ -6,15 +6,15 @@ use std::{
     time::{Duration, SystemTime},
 };
 
-/// A file system may show two changes this close together as one.
+/// A file system may give two changes this close together the same timestamp.
 const SETTLED: Duration = Duration::from_millis(100);
 
-/// When some directories changed last; `None`: one is not there.
+/// Modification times of some directories; `None` for a missing one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Stamp<const N: usize>([Option<SystemTime>; N]);
 
 impl<const N: usize> Stamp<N> {
-    /// Looks at `places` below `home`.
+    /// Reads the times of `places` below `home`.
     pub(super) fn look(home: &Path, places: [&str; N]) -> Self {
         Self(places.map(|place| {
             let data = fs::metadata(home.join(place));
@@ -22,7 +22,7 @@ impl<const N: usize> Stamp<N> {
         }))
     }
 
-    /// Tells whether a later change would surely show.
+    /// Returns whether a later change would certainly be visible.
     fn is_settled(self) -> bool {
         let now = SystemTime::now();
         let since = |at: &SystemTime| now.duration_since(*at).ok();
@@ -31,7 +31,7 @@ impl<const N: usize> Stamp<N> {
     }
 }
 
-/// Something that was found out and holds until a directory changes.
+/// A value that stays valid until a directory changes.
 #[derive(Debug, Clone)]
 pub(super) struct Cached<T, const N: usize>(Option<(Stamp<N>, T)>, bool);
 
@@ -40,19 +40,19 @@ impl<T, const N: usize> Cached<T, N> {
         Self(None, false)
     }
 
-    /// Returns what was found out, where nothing has changed since.
+    /// Returns the value if nothing has changed since.
     pub(super) fn get(&self, now: Stamp<N>) -> Option<&T> {
         let (then, found) = self.0.as_ref()?;
         (self.1 && *then == now).then_some(found)
     }
 
-    /// Keeps what was found out after `seen` was looked at.
+    /// Stores a value that was computed after `seen` was read.
     pub(super) fn keep(&mut self, seen: Stamp<N>, found: T) {
         self.0 = Some((seen, found));
         self.1 = seen.is_settled();
     }
 
-    /// Returns what was found out last.
+    /// Returns the last value.
     pub(super) fn last(&self) -> Option<&T> {
         self.0.as_ref().map(|(_, found)| found)
     }

@@ -1,6 +1,6 @@
-//! Governs a session: the run that holds it, asked about every call.
+//! The policy of a session: every call is judged by the run that guards the session.
 //!
-//! INVARIANT: where a run holds the session, or may, every failure of ours is a denial.
+//! INVARIANT: if a run guards the session, or may, every failure of Interlock is a denial.
 
 mod asked;
 mod beside;
@@ -47,12 +47,12 @@ use crate::{
     tools,
 };
 
-/// Where Claude Code says which of the model's calls this is.
+/// Key with which Claude Code names the model's call.
 const CALL_ID_KEY: &str = "claudecode/toolUseId";
-/// Calls of one session whose end is waited for at most; older ones are forgotten.
+/// Maximum number of open calls of one session; older ones are forgotten.
 const OPEN_MAX: usize = 4_096;
 
-/// Governs one session of the gateway.
+/// The policy of one session of the gateway.
 #[derive(Debug)]
 pub struct Governor {
     settings: Settings,
@@ -63,41 +63,41 @@ pub struct Governor {
     pins: Pins,
     policy: ProjectPolicy,
     questions: Questions,
-    /// Whether a person has said that who reaches the port is to be believed.
+    /// Whether a person has configured that everybody who reaches the port is trusted.
     over_http: bool,
-    /// What is protected, by run: each has its own start.
+    /// Protected files and settings, by run, since each run has its own baseline.
     watched: Option<(RunId, Watched)>,
-    /// Calls that passed and have not ended.
+    /// Allowed calls that have not ended.
     open: BTreeMap<CallId, Passed>,
-    /// What the list depended on when it was asked about last.
+    /// What the visible tools depended on when they were last requested.
     listed: Option<Option<(Option<RunId>, Standing)>>,
     calls: u64,
     begun: String,
-    /// The span in which the client has started this process, as `TRACEPARENT` writes it.
+    /// Span in which the client started this process, in the format of `TRACEPARENT`.
     parent: Option<String>,
-    /// What this gateway shows, told to the hooks of its client.
+    /// Manifest of this gateway's tools, for the hooks of its client.
     card: Option<(ManifestFile, Vec<ServedTool>)>,
 }
 
-/// A call that passed.
+/// An allowed call.
 #[derive(Debug, Clone)]
 struct Passed {
     run: RunId,
     number: u64,
-    /// Whether its tool promises structured content.
+    /// Whether its tool declares structured content.
     has_schema: bool,
     digest: Digest,
-    /// Whether the server wanted input, and the client may go on.
+    /// Whether the server asked for input, so that the client may continue the call.
     waits: bool,
-    /// With what the client goes on, where the server gave it something.
+    /// State with which the client continues, if the server gave one.
     state: Option<Value>,
 }
 
 impl Governor {
-    /// Makes the governor of a session that `who` opens in front of `servers`.
+    /// Creates the policy of a session that `who` opens in front of `servers`.
     ///
     /// # Errors
-    /// The person's configuration cannot be read, or the system gives no random bytes.
+    /// The person's configuration cannot be read, or the system provides no random bytes.
     pub fn new(settings: Settings, who: Caller, servers: &Servers) -> Result<Self, GatewayError> {
         let person = Config::of_person(settings.environment.configuration.as_deref())
             .map_err(|error| GatewayError::Settings(error.to_string()))?;
@@ -114,8 +114,8 @@ impl Governor {
             &person,
             servers.clone(),
         );
-        // A process of this machine that goes with the session; over HTTP there is none, and a
-        // shell may be the person's own, who must not count as the agent for it.
+        // A process on this machine that belongs to the session; over HTTP there is none, and a shell may be the person's own,
+        // who must not count as the agent because of it.
         let client = settings.ancestors.first().filter(|_| who == Caller::Stdio);
         let process = client.filter(|process| !interlock_clients::process::is_shell(process));
         let policy = ProjectPolicy::new(
@@ -212,9 +212,9 @@ impl Governor {
         self.propose(&run, proposed, has_schema, how)
     }
 
-    /// Begins the run by which the project guards every session, where it does.
+    /// Begins the run with which the project guards every session, if it does.
     ///
-    /// Sessions over HTTP each have their own; all that one client started share one.
+    /// Sessions over HTTP each have their own run; all sessions that one client started share one.
     fn begin_by_policy(&mut self, at_ms: u64) -> Result<Option<RunId>, Refused> {
         let mut held = Ok(CallerRun::Nothing);
         let (control, shares) = (&self.control, self.who == Caller::Stdio);
@@ -233,14 +233,14 @@ impl Governor {
         };
         self.control.adopt(run.clone());
         self.opened.forget();
-        // The list was already that of its first state.
+        // The list already showed its first state.
         if self.listed.is_some() {
             self.listed = Some(self.stand().ok());
         }
         Ok(Some(run))
     }
 
-    /// Lets a call pass that its hook has judged and counted.
+    /// Allows a call that its hook has judged and counted.
     fn pass_judged(
         &mut self,
         run: &RunId,
@@ -262,7 +262,7 @@ impl Governor {
         Ok(ruling)
     }
 
-    /// Asks the run whether the call may be made.
+    /// Asks the run whether the call is allowed.
     fn propose(
         &mut self,
         run: &RunId,
@@ -313,9 +313,9 @@ impl Governor {
         }
     }
 
-    /// Rules on a call of a session whose run has ended: nothing is guarded any more.
+    /// Decides about a call of a session whose run has ended, so that nothing guards it any more.
     ///
-    /// Under a project policy what is protected stays so; a credential ends with its run.
+    /// Under a project policy, protected files stay protected; a credential expires with its run.
     fn after_the_end(&mut self, run: &RunId, call: &ToolCall) -> Result<CallDecision, Refused> {
         if matches!(self.who, Caller::Run(_)) {
             let message = format!("run `{run}` is over, and the credential with it");
@@ -341,7 +341,7 @@ impl Governor {
         }
     }
 
-    /// Makes the id of a call: unique in any run.
+    /// Creates the id of a call, which is unique in any run.
     fn next_id(&mut self) -> CallId {
         self.calls += 1;
         CallId::new(format!("gateway-{}-{}", self.begun, self.calls))
@@ -418,7 +418,7 @@ impl Governor {
         })
     }
 
-    /// Returns where the run that holds the session stands.
+    /// Returns the present states of the run that guards the session.
     fn stand(&mut self) -> Result<(Option<RunId>, Standing), Refused> {
         match self.opened.of_session(&self.control)? {
             CallerRun::Nothing => Ok((None, None)),
@@ -430,7 +430,7 @@ impl Governor {
         }
     }
 
-    /// Tells the hooks of this client which tools are whose.
+    /// Tells the hooks of this client which server each tool belongs to.
     fn tell_hooks(&mut self, tools: &[ListedTool<'_>]) -> Result<(), StoreError> {
         let (above, run) = match &self.who {
             Caller::Stdio => (self.settings.ancestors.clone(), None),
@@ -469,7 +469,7 @@ impl Governor {
                     live.ask(crate::now_ms(), CommandKind::ReportTool(change.clone()))?;
                 }
                 let shown = lists::shown(&live.machine, &live.run, tools).into_iter();
-                // What a changed definition says does not reach the model before a person has seen it.
+                // A changed definition does not reach the model before a person has seen it.
                 let same = |(shown, change): (bool, &Option<_>)| shown && change.is_none();
                 Ok(shown.zip(&changes).map(same).collect())
             }
@@ -505,12 +505,12 @@ impl SessionPolicy for Governor {
     }
 
     fn shown(&mut self, tools: &[ListedTool<'_>]) -> Vec<bool> {
-        // Without the card a call counts twice; it is judged all the same.
+        // Without the manifest a call counts twice, but it is still judged.
         let _ = self.tell_hooks(tools);
         if self.listed.is_none() {
             self.changed();
         }
-        // Where it is not known what may be called nothing is shown; a call says why.
+        // If it is unknown what may be called, nothing is shown; a call gives the reason.
         waiting(|| guarded(|| self.shown_now(tools))).unwrap_or_else(|_| vec![false; tools.len()])
     }
 
@@ -542,15 +542,15 @@ impl SessionPolicy for Governor {
 
     fn changed(&mut self) -> bool {
         let now = guarded(|| self.stand()).ok();
-        // Before anything was listed there is nothing that could have changed.
+        // Before the first list, nothing can have changed.
         let then = self.listed.replace(now.clone());
         then.is_some_and(|then| then != now)
     }
 }
 
-/// Does something that may fail or, by a mistake of ours, panic.
+/// Runs something that may fail or, because of a bug, panic.
 fn guarded<T>(act: impl FnOnce() -> Result<T, Refused>) -> Result<T, Refused> {
-    // A panic in between has left no half-made change in it: everything that counts is in the store.
+    // A panic leaves no half-made change: everything that counts is in the store.
     catch_unwind(AssertUnwindSafe(act)).unwrap_or_else(|_| {
         let message = "Interlock failed while it answered; nothing is certain but what `interlock log` shows: call again, or tell a person";
         Err(Refused::new(Word::Unavailable, message))

@@ -1,4 +1,4 @@
-//! Which tools a client sees where its run stands. A courtesy: each call is judged anyway.
+//! The tools that a client sees in the present state of its run. This is only a courtesy: each call is judged anyway.
 
 use interlock_core::{
     machine::{Machine, State},
@@ -10,17 +10,17 @@ use interlock_tool_names::served_names;
 
 use super::ListedTool;
 
-/// What the list depends on; `None`: nothing is held back.
+/// What the list depends on; `None` if nothing is hidden.
 pub(super) type Standing = Option<Stand>;
 
-/// Where every line of a run stands, and how many changed tools a person has accepted.
+/// The state of every region of a run, and how many changed tools a person has accepted.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Stand {
     lines: Vec<(FramePath, StateName)>,
     accepted: usize,
 }
 
-/// Says where every line of an open run stands.
+/// Returns the states of every region of an open run.
 pub(super) fn standing(run: &Run) -> Standing {
     if run.is_over() {
         return None;
@@ -36,7 +36,7 @@ pub(super) fn standing(run: &Run) -> Standing {
     })
 }
 
-/// Tells for each tool whether some line of the run may call it, or ask for it.
+/// Returns for each tool whether some region of the run may call it or ask for it.
 pub(super) fn shown(machine: &Machine, run: &Run, tools: &[ListedTool<'_>]) -> Vec<bool> {
     if run.is_over() {
         return vec![true; tools.len()];
@@ -56,7 +56,7 @@ pub(super) fn shown(machine: &Machine, run: &Run, tools: &[ListedTool<'_>]) -> V
         .collect()
 }
 
-/// Returns the state in which a line of the run stands.
+/// Returns the current state of a region of the run.
 pub(super) fn state<'m>(machine: &'m Machine, run: &Run, path: &FramePath) -> Option<&'m State> {
     let frame = run.frame(path)?;
     let own = machine.called(frame.machine.as_ref())?;

@@ -1,4 +1,4 @@
-//! The run that holds a session, found again for each call and kept open in between.
+//! The run that guards a session, looked up for each call and kept open in between.
 
 use interlock_core::names::RunId;
 use interlock_store::{Home, NotedTool, StoreError};
@@ -14,23 +14,23 @@ use crate::{
     refused::Refused,
 };
 
-/// What changes whenever a session is bound or a run made.
+/// Directories that change whenever a session is bound or a run is created.
 const BOUND: [&str; 3] = ["runs", "sessions", "projects"];
-/// What changes whenever a note is left or taken.
+/// Directories that change whenever a note is left or taken.
 const NOTES: [&str; 1] = ["notes"];
 
 /// Whether the open run was compared with its log.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Looked {
-    /// Nobody says when a question begins: it is compared each time.
+    /// The beginnings of questions are unknown: it is compared each time.
     NeverKept,
-    /// Not since the question began, or since somebody else may have written.
+    /// Not since the question began, or since another process may have written.
     NotYet,
-    /// In this question. What others write meanwhile shows when something is recorded.
+    /// During this question. What others write meanwhile is noticed when something is recorded.
     Now,
 }
 
-/// The run that holds a session.
+/// The run that guards a session.
 #[derive(Debug)]
 pub(super) struct Opened {
     who: Caller,
@@ -53,7 +53,7 @@ impl Opened {
         }
     }
 
-    /// Finds the run that a call is for, and what its hook said.
+    /// Finds the run of a call, and the note of its hook.
     pub(super) fn of_call(
         &mut self,
         control: &Control,
@@ -70,7 +70,7 @@ impl Opened {
         Ok((self.without_note(control)?, noted))
     }
 
-    /// Finds the run that holds the session, where no call says more.
+    /// Finds the run that guards the session if a call gives no further information.
     pub(super) fn of_session(&mut self, control: &Control) -> Result<CallerRun, Refused> {
         match &self.who {
             Caller::Run(run) => Ok(CallerRun::Run(run.clone())),
@@ -78,19 +78,19 @@ impl Opened {
         }
     }
 
-    /// Looks at the log anew, once, until this is called again.
+    /// Marks the log to be read again, once until the next call.
     pub(super) const fn begin(&mut self) {
         self.looked = Looked::NotYet;
     }
 
-    /// Looks at the log anew when it is needed next: somebody else has written.
+    /// Marks the log to be read when it is needed next, because another process has written.
     pub(super) fn look_anew(&mut self) {
         if self.looked == Looked::Now {
             self.looked = Looked::NotYet;
         }
     }
 
-    /// Opens a run, or brings it to what its log says now.
+    /// Opens a run, or updates it from its log.
     pub(super) fn live(&mut self, run: &RunId) -> Result<&mut Live, StoreError> {
         let known = self.live.take().filter(|kept| kept.0.id() == run);
         let kept = match known {
@@ -107,9 +107,9 @@ impl Opened {
         Ok(&mut self.live.insert(kept).0)
     }
 
-    /// Returns a run as it was looked at last: for what notices at its end that others have written.
+    /// Returns a run as last read, for callers that notice at their end if others have written.
     ///
-    /// Who has noticed nothing says so by [`Self::seen`].
+    /// If nothing was noticed, they call [`Self::seen`].
     pub(super) fn live_as_seen(&mut self, run: &RunId) -> Result<&mut Live, StoreError> {
         let known = self.live.take().filter(|kept| kept.0.id() == run);
         match known.filter(|kept| kept.0.is_in_place()) {
@@ -121,20 +121,20 @@ impl Opened {
         }
     }
 
-    /// Says that the open run is as its log is: something was recorded in it.
+    /// Marks the open run as up to date, because something was recorded in it.
     pub(super) fn seen(&mut self) {
         if self.looked == Looked::NotYet {
             self.looked = Looked::Now;
         }
     }
 
-    /// Forgets which run it was: a control tool may have started one.
+    /// Forgets the run, because a control tool may have started another.
     pub(super) fn forget(&mut self) {
         self.held.forget();
         self.look_anew();
     }
 
-    /// Tells whether some hook has said something of a call that has not come yet.
+    /// Returns whether a hook has left a note for a call that has not arrived yet.
     pub(super) fn has_notes(&mut self) -> Result<bool, StoreError> {
         let seen = Stamp::look(self.home.path(), NOTES);
         if self.no_notes.get(seen).is_some() {

@@ -1,4 +1,4 @@
-//! Definitions of tools, held to what the run of a session saw first.
+//! Definitions of tools, compared with those that the run of a session saw first.
 
 use std::collections::BTreeMap;
 
@@ -9,7 +9,7 @@ use interlock_store::{StoreError, ToolPin};
 use super::ListedTool;
 use crate::{governor_queue::waiting, live::Live};
 
-/// What a run has pinned, as far as it was looked at.
+/// The pinned definitions of a run, as far as they were read.
 #[derive(Debug, Default)]
 pub(super) struct Pins {
     run: Option<RunId>,
@@ -17,7 +17,7 @@ pub(super) struct Pins {
 }
 
 impl Pins {
-    /// Pins what the run sees for the first time, and finds for each tool whether it is another now.
+    /// Pins what the run sees for the first time, and returns for each tool whether it has changed.
     pub(super) fn compare(
         &mut self,
         live: &Live,
@@ -31,7 +31,7 @@ impl Pins {
         let is_new = |pin: &&ToolPin| !self.known.contains_key(&name(pin));
         let new: Vec<ToolPin> = seen.iter().flatten().filter(is_new).cloned().collect();
         if !new.is_empty() {
-            // Under a lock that another process may hold.
+            // This takes a lock that another process may hold.
             self.known = by_name(waiting(|| live.pin_tools(new))?);
         }
         let changes = tools.iter().zip(seen).map(|(tool, seen)| {

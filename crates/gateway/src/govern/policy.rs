@@ -20,12 +20,12 @@ use crate::{
     refused::{Refused, Word},
 };
 
-/// What changes whenever the project's configuration does.
+/// Files that change whenever the project's configuration does.
 const CONFIGURED: [&str; 2] = [".interlock", ".interlock/config.toml"];
 
-/// Held while a run begins: sessions of this process wait here as long as it takes.
+/// Locked while a run begins: other sessions of this process wait here as long as necessary.
 ///
-/// Of a hundred that begin at once most would give up at the lock file, which is meant for other processes.
+/// If a hundred begin at once, most would give up at the lock file, which is meant for other processes.
 static TURN: Mutex<()> = Mutex::new(());
 
 /// The policy of the project, as it applies to one session.
@@ -54,7 +54,7 @@ impl ProjectPolicy {
         }
     }
 
-    /// Begins the run of the policy, where there is one and the session is still `free`.
+    /// Begins the run of the policy, if there is one and the session is still `free`.
     pub(super) fn begin(
         &mut self,
         at_ms: u64,
@@ -72,7 +72,7 @@ impl ProjectPolicy {
         Ok(begun.map_err(unavailable)?.map(|binding| binding.run))
     }
 
-    /// Tells which tools the first state of the policy shows; `None`: there is no policy.
+    /// Returns which tools the first state of the policy shows; `None` if there is no policy.
     pub(super) fn shown(&mut self, tools: &[ListedTool<'_>]) -> Result<Option<Vec<bool>>, Refused> {
         let Some(machine) = self.machine()? else {
             return Ok(None);

@@ -1,19 +1,19 @@
-//! The results of calls: how many bytes they have, and how they are cut.
+//! Results of calls: counting and cutting their bytes.
 
 use serde_json::{Map, Value, json, value::RawValue};
 
 use crate::message::INTERNAL_ERROR;
 
-/// A result as far as it is read.
+/// A partially parsed result.
 #[derive(Debug)]
 pub(super) struct Outcome {
-    /// All but the content.
+    /// Everything except the content.
     value: Map<String, Value>,
     content: Option<Vec<Value>>,
 }
 
 impl Outcome {
-    /// Reads a `CallToolResult`; `None`: it is none.
+    /// Parses a `CallToolResult`; returns `None` if it is not one.
     pub(super) fn read(text: &str) -> Option<Self> {
         let mut value: Map<String, Value> = serde_json::from_str(text).ok()?;
         let content = match value.get_mut("content") {
@@ -23,43 +23,42 @@ impl Outcome {
         Some(Self { value, content })
     }
 
-    /// Tells whether the call is not over: it wants input, or goes on as a task.
+    /// Returns whether the call is not over, because it asks for input or continues as a task.
     pub(super) fn goes_on(&self) -> bool {
         let kind = self.value.get("resultType").and_then(Value::as_str);
         matches!(kind, Some("input_required" | "task"))
             || self.value.get("task").is_some_and(Value::is_object) && self.content.is_none()
     }
 
-    /// Tells whether the call goes on once the client has given input.
+    /// Returns whether the call continues once the client has given input.
     pub(super) fn wants_input(&self) -> bool {
         self.value.get("resultType").and_then(Value::as_str) == Some("input_required")
     }
 
-    /// Returns the state with which the client goes on, where input is wanted.
+    /// Returns the state with which the client continues, if input is requested.
     pub(super) fn request_state(&self) -> Option<&Value> {
         self.value.get("requestState")
     }
 
-    /// Tells whether the tool says that it succeeded.
+    /// Returns whether the tool reports success.
     pub(super) fn is_ok(&self) -> bool {
         self.value.get("isError") != Some(&Value::Bool(true))
     }
 
-    /// Counts what an agent may read of it: text and structured content say the same, the larger counts.
+    /// Counts what an agent may read of it: text and structured content are alternatives, and the larger counts.
     pub(super) fn bytes(&self) -> u64 {
         let items = self.content.iter().flatten().map(item_bytes);
         let items = items.fold(0, u64::saturating_add);
-        // What is no list of items is shown by some clients all the same.
+        // Some clients show content even if it is not a list of items.
         let other = self.value.get("content").map_or(0, json_bytes);
         let structured = self.value.get("structuredContent");
         let items = if self.content.is_some() { items } else { other };
         items.max(structured.map_or(0, json_bytes))
     }
 
-    /// Cuts it to `max` bytes and says so; returns how many are left.
+    /// Cuts it to `max` bytes, with a notice; returns how many bytes remain.
     ///
-    /// Structured content cannot be cut and is left out: the result is then an
-    /// error, of which no schema wants any.
+    /// Structured content cannot be cut and is left out; the result is then an error, for which no schema requires it.
     pub(super) fn cut(&mut self, max: u64, has_schema: bool, limit: u64) -> u64 {
         let whole = self.bytes();
         let mut left = max;
@@ -94,7 +93,7 @@ impl Outcome {
         passed
     }
 
-    /// Puts a text behind what it says.
+    /// Appends a text to the content.
     pub(super) fn add(&mut self, text: &str) {
         let item = json!({"type": "text", "text": text});
         self.content.get_or_insert_default().push(item);
@@ -102,19 +101,19 @@ impl Outcome {
 
     pub(super) fn into_value(mut self) -> Value {
         if let Some(items) = self.content {
-            // Stands where it stood, if it was there.
+            // Keep its position if it exists.
             self.value.insert("content".to_owned(), items.into());
         }
         Value::Object(self.value)
     }
 }
 
-/// Counts what an agent may read of a JSON-RPC error: all of it.
+/// Counts what an agent may read of a JSON-RPC error, which is all of it.
 pub(super) fn error_bytes(error: &RawValue) -> u64 {
     u64::try_from(error.get().len()).unwrap_or(u64::MAX)
 }
 
-/// Cuts a JSON-RPC error to `max` bytes of its message and says so; its data is left out.
+/// Cuts the message of a JSON-RPC error to `max` bytes, with a notice; its data is left out.
 pub(super) fn cut_error(error: &RawValue, max: u64, limit: u64) -> Value {
     let read: Value = serde_json::from_str(error.get()).unwrap_or_default();
     let code = read.get("code").cloned().unwrap_or(json!(INTERNAL_ERROR));
@@ -129,7 +128,7 @@ pub(super) fn cut_error(error: &RawValue, max: u64, limit: u64) -> Value {
     json!({"code": code, "message": message})
 }
 
-/// Counts the bytes of an item of content: its text or data, else all of it.
+/// Counts the bytes of a content item: its text or data, or else all of it.
 fn item_bytes(item: &Value) -> u64 {
     let resource = item.get("resource").unwrap_or(&Value::Null);
     let held = [

@@ -1,4 +1,4 @@
-//! Counts what a session's governor rules.
+//! Counts the decisions of a session's policy.
 
 use serde_json::Value;
 
@@ -8,7 +8,7 @@ use crate::govern::{
     SessionPolicy, Ticket,
 };
 
-/// A governor whose rulings are counted.
+/// A policy whose decisions are counted.
 pub(crate) struct Counting {
     pub(crate) inner: Box<dyn SessionPolicy>,
     pub(crate) metrics: Metrics,
@@ -17,7 +17,7 @@ pub(crate) struct Counting {
 impl Counting {
     fn count(&self, ruling: CallDecision) -> CallDecision {
         match &ruling {
-            // Where no run holds the session there was nothing to judge.
+            // Without a run that guards the session, there was nothing to judge.
             CallDecision::Pass(ticket) if ticket.call.is_none() => {}
             CallDecision::Pass(_) => self.metrics.verdict("allowed"),
             CallDecision::Ask(_) => self.metrics.verdict("asked"),

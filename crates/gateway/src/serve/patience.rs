@@ -1,4 +1,4 @@
-//! A connection that ends when its client takes nothing for too long.
+//! A connection that ends if its client reads nothing for too long.
 
 use std::{
     io,
@@ -12,17 +12,17 @@ use tokio::{
     time::{Instant, Sleep},
 };
 
-/// A connection, and how long a write may make no progress.
+/// A connection with a limit of how long a write may make no progress.
 #[derive(Debug)]
 pub(crate) struct Patient<T> {
     inner: T,
     stall: Duration,
-    /// Runs while a write waits.
+    /// Timer that runs while a write waits.
     waiting: Option<Pin<Box<Sleep>>>,
 }
 
 impl<T> Patient<T> {
-    /// Gives up after `stall` without progress.
+    /// Creates a connection that gives up after `stall` without progress.
     pub(crate) fn new(inner: T, stall: Duration) -> Self {
         Self {
             inner,

@@ -1,17 +1,17 @@
-//! How many sessions a machine bears.
+//! How many sessions a machine can serve.
 
 use std::{fs, thread};
 
-/// Sessions where none starts a program.
+/// Maximum number of sessions if none starts a program.
 const SESSIONS_MAX: usize = 10_000;
-/// Sessions on the smallest machine.
+/// Number of sessions on the smallest machine.
 const SESSIONS_MIN: usize = 8;
-/// Programs that one core carries, most of them resting.
+/// Number of programs per core, most of which are idle.
 const PROGRAMS_A_CORE: usize = 256;
-/// Memory that a server may well take of its own, in KiB: one of Node takes 40 MiB before it does anything.
+/// Memory that a server may need for itself, in KiB: Node takes 40 MiB before it does anything.
 const PROGRAM_KIB: usize = 40 * 1024;
 
-/// Returns how many sessions may be open at once where each starts `starts` programs.
+/// Returns how many sessions may be open at once if each starts `starts` programs.
 pub(super) fn sessions(starts: usize) -> usize {
     let cores = thread::available_parallelism().map_or(1, std::num::NonZeroUsize::get);
     let memory = fs::read_to_string("/proc/meminfo").ok();
@@ -27,7 +27,7 @@ fn of(starts: usize, cores: usize, memory_kib: Option<usize>) -> usize {
     }
 }
 
-/// Reads from what the system says of its memory how much programs may still take, in KiB.
+/// Parses the memory that programs may still take, in KiB, from the system's memory statistics.
 fn available(told: &str) -> Option<usize> {
     let line = told
         .lines()

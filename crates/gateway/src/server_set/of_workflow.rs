@@ -1,18 +1,18 @@
-//! The servers that a workflow's file names beside it, as `upstream_servers`.
+//! The servers that a workflow file names, as `upstream_servers`.
 //!
-//! They are servers like those of `config.toml`; the file that wraps a workflow
-//! carries them along, so that both can be given away together.
+//! They are servers like those of `config.toml`; the file that wraps a workflow contains them, so that both can be shared
+//! together.
 
 use interlock_formats::{load, render};
 use interlock_project::{Library, ServerConfig, ServerName, Servers};
 use serde_json::Value;
 
-/// What is said of tools stands where hooks read it, too.
+/// Key that is not allowed here: hooks need the settings of tools, too.
 const NOT_HERE: &str = "tools";
 
 /// Reads the servers of a workflow that is named as for `start`.
 ///
-/// `None`: there is no such workflow, or it has mistakes.
+/// Returns `None` if there is no such workflow, or if it has errors.
 pub(super) fn servers(library: &Library, wanted: &str) -> Option<Result<Servers, String>> {
     let source = library.open(wanted).ok()?;
     let loaded = load(&source, None, library).ok()?;
@@ -21,7 +21,7 @@ pub(super) fn servers(library: &Library, wanted: &str) -> Option<Result<Servers,
     Some(written(&wrapped).map_err(told))
 }
 
-/// Says why a workflow cannot be used.
+/// Describes why a workflow cannot be used.
 pub(super) fn mistake(library: &Library, wanted: &str) -> String {
     match library.open(wanted) {
         Err(error) => error.to_string(),
@@ -32,14 +32,14 @@ pub(super) fn mistake(library: &Library, wanted: &str) -> String {
     }
 }
 
-/// Reads servers: a map of them by name, or a list of those with a `name`.
+/// Parses servers: a map of them by name, or a list of those with a `name`.
 fn written(value: &Value) -> Result<Servers, String> {
     let mut servers = Servers::new();
     let mut add = |name: &str, config: Value| {
         let name = ServerName::new(name)?;
         if config.get(NOT_HERE).is_some() {
             return Err(format!(
-                "`{NOT_HERE}` of `{name}` cannot stand here: write `[mcp.{name}.{NOT_HERE}.…]` into `config.toml`"
+                "`{NOT_HERE}` of `{name}` is not allowed here: write `[mcp.{name}.{NOT_HERE}.…]` into `config.toml`"
             ));
         }
         let config: ServerConfig = serde_json::from_value(config)

@@ -1,4 +1,4 @@
-//! A call of a tool: ruled on, passed on, its end recorded.
+//! A call of a tool: decided, forwarded, and its end recorded.
 
 use std::sync::Arc;
 
@@ -19,24 +19,24 @@ use crate::{
     tools::control_tool,
 };
 
-/// How often one call may be put to a person.
+/// Maximum number of questions to a person about one call.
 const QUESTIONS_MAX: usize = 8;
 
 /// The tool of a server that a call is for.
 #[derive(Debug, Clone)]
 pub(super) struct Target {
     pub(super) upstream: Arc<Upstream>,
-    /// The server's own name of it.
+    /// The server's own name of the tool.
     name: String,
     shown: String,
     definition: Arc<Value>,
 }
 
-/// What became of asking for a ruling.
+/// Result of the decision about a call.
 enum Ruled {
-    /// It passes.
+    /// The call is allowed.
     Passes(Ticket),
-    /// It is answered here.
+    /// The call is answered here.
     Answered(Value),
 }
 
@@ -60,7 +60,7 @@ impl Session {
             Ok(target) => target,
             Err(outcome) => return outcome,
         };
-        // Judged and sent is the same value; it is not copied where nobody kept it.
+        // The value that is sent is the one that was judged; it is not copied unless something still refers to it.
         let shared = Arc::new(params);
         let ticket = match self.rule(&asking, &target, &shared).await {
             Ruled::Passes(ticket) => ticket,
@@ -102,7 +102,7 @@ impl Session {
             let replaced = govern.ended(&ticket, end, now_ms());
             (outcome, replaced, govern.changed())
         });
-        // What was not recorded is not given out.
+        // A result that could not be recorded is not passed on.
         let Some((outcome, replaced, changed)) = asked.await else {
             let outcome = Outcome::result(&unavailable());
             return self.in_words_of(&asking.origin, "tools/call", outcome);
@@ -154,13 +154,13 @@ impl Session {
         }
         let value = match ruled {
             Ruled::Answered(value) => value,
-            // An own tool is never passed on.
+            // An own tool is never forwarded.
             Ruled::Passes(_) => unavailable(),
         };
         self.in_words_of(&asking.origin, "tools/call", Outcome::result(&value))
     }
 
-    /// Says that no tool has the name.
+    /// Answers that no tool has the name.
     async fn unknown(&self, name: &str) -> Outcome {
         let own = self.own().await;
         let known = own
@@ -190,7 +190,7 @@ impl Session {
                 definition: named.definition,
             });
         };
-        // A tool with a name of ours is shown behind its server's.
+        // A tool with the name of an own tool is shown with its server's prefix.
         let rest = name
             .strip_prefix(only.server.prefix())
             .and_then(|rest| rest.strip_prefix("__"));
@@ -235,7 +235,7 @@ impl Session {
         }
     }
 
-    /// Asks a person as long as a ruling wants one.
+    /// Asks a person as long as the decision requires it.
     async fn settled(&self, asking: &Asking, mut ruling: CallDecision) -> Ruled {
         for _ in 0..QUESTIONS_MAX {
             let question = match ruling {
@@ -267,7 +267,7 @@ impl Session {
     }
 }
 
-/// Says which servers could not be asked for their tools; `None`: all were.
+/// Reports servers that could not be asked for their tools; returns `None` if all were asked.
 fn unasked(asking: &Asking) -> Option<Outcome> {
     let upstreams = asking.side.upstreams.iter();
     let down = upstreams.filter(|upstream| {
@@ -283,7 +283,7 @@ fn unasked(asking: &Asking) -> Option<Outcome> {
     })
 }
 
-/// Returns in whose stream a change that a call made is told.
+/// Returns the stream in which a change caused by a call is announced.
 fn stream_of(asking: &Asking) -> Option<Id> {
     (asking.origin.era == Era::Legacy).then(|| asking.origin.id())
 }
@@ -299,7 +299,7 @@ fn meta(params: &Object) -> Option<&Object> {
     params.get("_meta").and_then(Value::as_object)
 }
 
-/// Returns the form by which a person is asked; its key stays here.
+/// Returns the form for a question to a person; its key stays here.
 fn form(question: &Question, era: Era) -> Object {
     let mut params = Object::new();
     if era == Era::Modern {
@@ -317,7 +317,7 @@ fn form(question: &Question, era: Era) -> Object {
             "note": {
                 "type": "string",
                 "title": "Note",
-                "description": "Where it is a no: what the agent should do instead.",
+                "description": "If you reject it: what the agent should do instead.",
             },
         },
         "required": ["answer"],
@@ -326,7 +326,7 @@ fn form(question: &Question, era: Era) -> Object {
     params
 }
 
-/// Reads what a person answered; whatever is not plain is no answer.
+/// Parses a person's answer; anything unclear counts as no answer.
 fn person_said(outcome: Option<&Outcome>) -> PersonSaid {
     let Some(Outcome::Result(result)) = outcome else {
         return PersonSaid::Nothing;
@@ -350,7 +350,7 @@ fn person_said(outcome: Option<&Outcome>) -> PersonSaid {
     }
 }
 
-/// A question that is open; dropped, it was closed without an answer.
+/// An open question; dropping it closes the question without an answer.
 struct Open {
     governor: GovernorQueue,
     key: Option<String>,
@@ -375,7 +375,7 @@ impl Drop for Open {
     }
 }
 
-/// A call that passed; dropped, nobody knows how it ended.
+/// An allowed call; dropping it records that its end is unknown.
 struct Passed {
     governor: GovernorQueue,
     ticket: Option<Ticket>,

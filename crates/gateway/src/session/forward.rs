@@ -1,4 +1,4 @@
-//! A request on its way to one server, in the words of that server's era.
+//! Forwards a request to one server, in the protocol of that server.
 
 use std::sync::{Arc, MutexGuard, PoisonError};
 
@@ -16,11 +16,11 @@ use crate::{
     session::peer::Tag,
 };
 
-/// How often one request may come back for more input.
+/// How often one request may ask for more input.
 const ROUNDS_MAX: usize = 32;
 
 impl Side {
-    /// What a client of the legacy era wants logged.
+    /// The log level that a client of the legacy protocol wants.
     pub(super) fn level(&self) -> MutexGuard<'_, Option<String>> {
         self.log_level
             .lock()
@@ -29,7 +29,7 @@ impl Side {
 }
 
 impl Session {
-    /// Passes a request on to a server and its answer back.
+    /// Forwards a request to a server and returns its answer.
     pub(super) async fn forward(
         &self,
         asking: &Asking,
@@ -73,7 +73,7 @@ impl Session {
         })
     }
 
-    /// Passes a copy of a request on, where another server may have to be asked as well.
+    /// Forwards a copy of a request, if another server may have to be asked as well.
     pub(super) async fn forward_copy(
         &self,
         asking: &Asking,
@@ -84,7 +84,7 @@ impl Session {
             .await
     }
 
-    /// Asks the client for what a server of the modern era wants to know before it answers.
+    /// Asks the client for the input that a server of the modern protocol needs before it answers.
     async fn forward_in_rounds(
         &self,
         asking: &Asking,
@@ -118,7 +118,7 @@ impl Session {
             let Some(Value::Object(requests)) = requests.or_else(|| Some(json!({}))) else {
                 return Outcome::error(
                     INTERNAL_ERROR,
-                    "`inputRequests` of the server is no object",
+                    "`inputRequests` of the server is not an object",
                 );
             };
             let asker = upstream.server.asker();
@@ -136,7 +136,7 @@ impl Session {
         )
     }
 
-    /// Puts a server's questions to a client of the legacy era.
+    /// Puts a server's questions to a client of the legacy protocol.
     async fn gather_inputs(
         &self,
         asking: &Asking,
@@ -164,7 +164,7 @@ impl Session {
                     let value = serde_json::from_str(result.get()).unwrap_or_default();
                     responses.insert(key, value);
                 }
-                // Nobody answered a form: the server is told so.
+                // Nobody answered a form: the server learns this.
                 _ if method == asks::ELICITATION => {
                     responses.insert(key, json!({"action": "cancel"}));
                 }
@@ -175,7 +175,7 @@ impl Session {
         Ok(responses)
     }
 
-    /// Asks the client something while its request is under way; `None`: nobody answers.
+    /// Asks the client something while its request is open; returns `None` if nobody answers.
     pub(super) async fn ask_client(
         &self,
         asking: &Asking,
@@ -191,7 +191,7 @@ impl Session {
         flight.reply().await.ok()
     }
 
-    /// Lets a server of the legacy era log as this request wants it.
+    /// Sets the log level of a server of the legacy protocol for this request.
     async fn set_level_for(&self, asking: &Asking, upstream: &Arc<Upstream>, live: &Arc<Live>) {
         let Some(level) = &asking.origin.introduced.log_level else {
             return;
@@ -207,7 +207,7 @@ impl Session {
     }
 }
 
-/// Sends a request as it is; its progress token is one of ours.
+/// Sends a request unchanged, except that its progress token is replaced.
 async fn send(
     asking: &Asking,
     upstream: &Upstream,

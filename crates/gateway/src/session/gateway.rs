@@ -44,7 +44,7 @@ impl Default for Bounds {
     }
 }
 
-/// Makes the policy of a session for its caller.
+/// Creates the policy of a session for its caller.
 pub type Appoint = Arc<dyn Fn(&Caller) -> Box<dyn SessionPolicy> + Send + Sync>;
 
 /// The servers and what all sessions share.
@@ -53,10 +53,10 @@ pub struct Gateway {
     pub(super) bounds: Bounds,
     options: ConnectOptions,
     appoint: Appoint,
-    /// Connections of all sessions at once.
+    /// Connections that all sessions share.
     shared: Mutex<BTreeMap<String, Arc<Upstream>>>,
     sessions: AtomicUsize,
-    /// `true`: everything ends now.
+    /// `true` once everything ends.
     pub(super) ending: watch::Sender<bool>,
 }
 
@@ -75,7 +75,7 @@ impl fmt::Debug for Gateway {
 pub struct TooManySessions(pub usize);
 
 impl Gateway {
-    /// Makes a gateway in front of `servers`; needs a runtime of `tokio`.
+    /// Creates a gateway in front of `servers`; needs a `tokio` runtime.
     #[must_use]
     pub fn new(
         servers: Vec<Server>,
@@ -115,7 +115,7 @@ impl Gateway {
     /// Opens a session, which ends when its channel is dropped.
     ///
     /// # Errors
-    /// There are too many.
+    /// Too many sessions are open.
     pub fn open(self: &Arc<Self>, caller: Caller) -> Result<Channel, TooManySessions> {
         let before = self.sessions.fetch_add(1, Ordering::AcqRel);
         if before >= self.bounds.sessions_max {
@@ -148,7 +148,7 @@ impl Gateway {
         server: &Arc<Server>,
         introduced: &Arc<Introduced>,
     ) -> Arc<Upstream> {
-        // Where a server knows no sessions, it is nobody's own.
+        // A server without sessions belongs to no particular client.
         let shared = server.shared || server.has_no_sessions();
         let keep = || {
             let (server, introduced) = (Arc::clone(server), Arc::clone(introduced));

@@ -1,7 +1,6 @@
-//! What a server says by itself, and to whom it goes.
+//! Messages that a server sends on its own, and their recipients.
 //!
-//! To the client whose request it belongs to, where that can be told; what
-//! belongs to nobody in particular goes to every client of the connection. A
+//! A message goes to the client whose request it belongs to, if known; otherwise it goes to every client of the connection. A
 //! request of a server goes to exactly one client, or is refused.
 
 use std::{
@@ -28,13 +27,13 @@ use crate::{
     session::{Session, To},
 };
 
-/// How long changes of one list are gathered before they are told.
+/// How long changes of one list are collected before they are announced.
 const GATHER: Duration = Duration::from_millis(50);
-/// How long a subscription that broke rests before it is made anew.
+/// Delay before a broken subscription is renewed.
 const REST: Duration = Duration::from_secs(2);
 
 impl Upstream {
-    /// Reads until the connection is over.
+    /// Reads until the connection ends.
     pub(super) async fn take_messages(
         self: &Arc<Self>,
         peer: &Arc<Peer>,
@@ -47,7 +46,7 @@ impl Upstream {
                     if let Some(live) = self.live_now() {
                         live.answered.store(true, Ordering::Release);
                     }
-                    // Nobody waits for what was cancelled.
+                    // Nobody waits for a cancelled request.
                     if let Some(id) = id {
                         peer.answered(&id, outcome);
                     }
@@ -156,7 +155,7 @@ impl Upstream {
         if is_for_all(&method) {
             return self.broadcast(&method, params, None).await;
         }
-        // Without streams of its own, a transport does not tell what it belongs to.
+        // A transport without separate streams does not show what it belongs to.
         let modern = |origin: &Arc<Origin>| origin.era == Era::Modern;
         let origin = only_origin(peer);
         let origin = origin.or_else(|| newest_origin(peer).filter(modern));
@@ -166,7 +165,7 @@ impl Upstream {
         }
     }
 
-    /// Tells of a changed list, and once more if it changed in the moment after.
+    /// Announces a changed list, and once more if it changed shortly after.
     async fn gather(self: &Arc<Self>, method: String, params: Option<Object>) {
         {
             let mut gathered = lock(&self.gathered);
@@ -197,7 +196,7 @@ impl Upstream {
         });
     }
 
-    /// Tells every client of the connection.
+    /// Notifies every client of the connection.
     pub(super) async fn broadcast(&self, method: &str, params: Option<Object>, about: Option<Id>) {
         let modern = self.live_now().is_some_and(|live| live.era == Era::Modern);
         let to = match (self.shared, modern) {
@@ -208,7 +207,7 @@ impl Upstream {
         self.announce(method, params, about, to).await;
     }
 
-    /// The same, to whom it is for.
+    /// Notifies the recipients.
     pub(super) async fn announce(
         &self,
         method: &str,
@@ -223,7 +222,7 @@ impl Upstream {
         }
     }
 
-    /// Gives a message to a client; one that does not read holds up nobody else's.
+    /// Gives a message to a client; a client that does not read blocks no other.
     async fn pass(&self, session: &Session, envelope: Envelope) {
         if self.shared {
             session.client.try_send(envelope);
@@ -266,7 +265,7 @@ impl Upstream {
             Some(Tag::Origin(origin)) => Some(origin),
             _ => only_origin(peer),
         };
-        // What a client subscribed to has no answer to carry a question.
+        // A client's subscription has no answer that could carry a question.
         let origin = origin.filter(|origin| !origin.listens || origin.era == Era::Legacy);
         let session = match &origin {
             Some(origin) => origin.session(),
@@ -293,7 +292,7 @@ impl Upstream {
         }
     }
 
-    /// Returns the one session of the legacy era that could be meant.
+    /// Returns the only session of the legacy protocol, if there is just one.
     fn only_legacy_session(&self) -> Option<Arc<Session>> {
         let audience = self.audience();
         match audience.as_slice() {
@@ -302,7 +301,7 @@ impl Upstream {
         }
     }
 
-    /// Subscribes to the lists of a server of the modern era, as long as the connection lasts.
+    /// Subscribes to the lists of a server of the modern protocol, as long as the connection lasts.
     pub(super) async fn listen_for_changes(self: Arc<Self>, live: Arc<Live>) {
         let mut wanted = Object::new();
         for list in ["tools", "prompts", "resources"] {
@@ -331,7 +330,7 @@ impl Upstream {
     }
 }
 
-/// Passes progress on to whoever asked for it, under the name they gave it.
+/// Passes progress on to the requester, with the requester's token.
 async fn progress(origin: &Origin, params: Option<Object>) {
     let (Some(token), Some(session)) = (origin.token(), origin.session()) else {
         return;
@@ -343,7 +342,7 @@ async fn progress(origin: &Origin, params: Option<Object>) {
     session.client.send(envelope).await.ok();
 }
 
-/// Tells whether a notification is for every client, whatever is under way.
+/// Returns whether a notification is for every client, whatever requests are open.
 fn is_for_all(method: &str) -> bool {
     method.ends_with("/list_changed") || method == "notifications/resources/updated"
 }

@@ -1,4 +1,4 @@
-//! A server that is kept up: connected, introduced, and connected anew when it is gone.
+//! A connection to a server that is kept up: introduced, and re-established when it is lost.
 
 use std::{
     collections::{BTreeMap, HashMap},
@@ -33,7 +33,7 @@ use interlock_project::Asks;
 #[derive(Debug)]
 pub(crate) struct Upstream {
     pub(crate) server: Arc<Server>,
-    /// Who it is introduced to.
+    /// The client that it is introduced to.
     pub(crate) greeting: Arc<Introduced>,
     /// Whether several clients use it.
     pub(crate) shared: bool,
@@ -45,20 +45,20 @@ pub(crate) struct Upstream {
     was_up: AtomicBool,
     audience: Mutex<Vec<Weak<Session>>>,
     wishes: Mutex<Wishes>,
-    /// Its requests that a client is asked at the moment.
+    /// Its open requests to a client.
     pub(super) asked: Mutex<HashMap<Id, AbortHandle>>,
-    /// Lists that changed a moment ago; `true`: and again since.
+    /// Lists that changed recently; `true` if they changed again since.
     pub(super) gathered: Mutex<HashMap<String, bool>>,
 }
 
-/// What a server must be told again when it starts anew.
+/// What must be repeated to a server when it restarts.
 #[derive(Debug, Default)]
 struct Wishes {
-    /// The client said that it is initialized, with these parameters.
+    /// The client reported that it is initialized, with these parameters.
     initialized: Option<Option<Object>>,
     log_level: Option<Object>,
     subscribed: BTreeMap<String, usize>,
-    /// A client was answered without it.
+    /// A client was answered without the server.
     missed: bool,
 }
 
@@ -71,24 +71,24 @@ impl Wishes {
     }
 }
 
-/// What was wished for when a server came up.
+/// What was requested when a server came up.
 struct Known {
     log_level: Option<Object>,
     subscribed: Vec<String>,
 }
 
-/// A server that is connected and introduced.
+/// A connected and introduced server.
 #[derive(Debug)]
 pub(crate) struct Live {
     pub(crate) peer: Arc<Peer>,
     pub(crate) era: Era,
-    /// The result of `initialize` or `server/discover`.
+    /// Result of `initialize` or `server/discover`.
     pub(crate) about: Object,
-    /// Why it ended, once it has.
+    /// Why the connection ended, once it has.
     pub(super) fate: crate::upstream::Fate,
     /// What the server may ask of a client.
     asks: Asks,
-    /// Whether it answered anything since.
+    /// Whether it has answered anything since.
     pub(super) answered: AtomicBool,
     told_initialized: AtomicBool,
 }
@@ -106,12 +106,12 @@ impl Live {
         })
     }
 
-    /// Tells whether the server declared a capability.
+    /// Returns whether the server declared a capability.
     pub(crate) fn can(&self, capability: &str) -> bool {
         self.capability(capability).is_some()
     }
 
-    /// Tells whether the server declared a part of a capability.
+    /// Returns whether the server declared a part of a capability.
     pub(crate) fn can_also(&self, capability: &str, part: &str) -> bool {
         let capability = self.capability(capability);
         capability.is_some_and(|capability| capability.get(part) == Some(&Value::Bool(true)))
@@ -121,7 +121,7 @@ impl Live {
         reconnect::capability(&self.about, capability)
     }
 
-    /// Adds to parameters of ours what this server must know of the client.
+    /// Adds to parameters what this server must know of the client.
     pub(crate) fn addressed(&self, params: Option<Object>, client: &Introduced) -> Option<Object> {
         match self.era {
             Era::Legacy => params,
@@ -161,7 +161,7 @@ impl Upstream {
         upstream
     }
 
-    /// Ends the connection for good.
+    /// Ends the connection permanently.
     pub(crate) fn close(&self) {
         let live = self.state.close();
         self.forget_asked();
@@ -175,7 +175,7 @@ impl Upstream {
         self.state.live().await
     }
 
-    /// Waits until the server is up, however long that takes.
+    /// Waits until the server is up, without a limit.
     pub(crate) async fn up(&self) -> Option<Arc<Live>> {
         self.state.up().await
     }
@@ -185,17 +185,17 @@ impl Upstream {
         self.state.over(live).await;
     }
 
-    /// Returns the connection if there is one now.
+    /// Returns the present connection, if there is one.
     pub(crate) fn live_now(&self) -> Option<Arc<Live>> {
         self.state.live_now()
     }
 
-    /// Answers a request that the server took and did not answer.
+    /// Answers a request that the server received and did not answer.
     pub(crate) fn gone(&self, live: &Live) -> Outcome {
         self.state.gone(&live.fate)
     }
 
-    /// Lets a session hear what the server says to nobody in particular.
+    /// Adds a session to the recipients of the server's general messages.
     pub(crate) fn join(&self, session: &Arc<Session>) {
         let mut audience = lock(&self.audience);
         audience.retain(|other| other.strong_count() > 0);
@@ -207,7 +207,7 @@ impl Upstream {
         }
     }
 
-    /// Returns who hears it.
+    /// Returns these recipients.
     pub(crate) fn audience(&self) -> Vec<Arc<Session>> {
         lock(&self.audience)
             .iter()
@@ -238,12 +238,12 @@ impl Upstream {
         }
     }
 
-    /// Remembers what is to be logged, for when the server starts anew.
+    /// Stores the log level, for when the server restarts.
     pub(crate) fn wish_logged(&self, params: Object) {
         lock(&self.wishes).log_level = Some(params);
     }
 
-    /// Tells whether the server already logs at `level`.
+    /// Returns whether the server already logs at `level`.
     pub(crate) fn logs_at(&self, level: &str) -> bool {
         let wishes = lock(&self.wishes);
         let known = wishes
@@ -253,7 +253,7 @@ impl Upstream {
         known.and_then(Value::as_str) == Some(level)
     }
 
-    /// Counts a subscription; `true`: it is the first of this resource.
+    /// Counts a subscription; returns `true` if it is the first of this resource.
     pub(crate) fn subscribe(&self, uri: &str) -> bool {
         let mut wishes = lock(&self.wishes);
         let count = wishes.subscribed.entry(uri.to_owned()).or_default();
@@ -261,7 +261,7 @@ impl Upstream {
         *count == 1
     }
 
-    /// Counts a subscription's end; `true`: it was the last of this resource.
+    /// Counts the end of a subscription; returns `true` if it was the last of this resource.
     pub(crate) fn unsubscribe(&self, uri: &str) -> bool {
         let mut wishes = lock(&self.wishes);
         let Some(count) = wishes.subscribed.get_mut(uri) else {
@@ -275,18 +275,18 @@ impl Upstream {
         last
     }
 
-    /// Remembers that a client was answered without this server.
+    /// Records that a client was answered without this server.
     pub(crate) fn miss(&self) {
         lock(&self.wishes).missed = true;
     }
 
-    /// Takes back what clients are asked: the server no longer waits for it.
+    /// Cancels the questions to clients: the server no longer waits for them.
     fn forget_asked(&self) {
         let asked = std::mem::take(&mut *lock(&self.asked));
         asked.into_values().for_each(|asking| asking.abort());
     }
 
-    /// Tells a server that started anew what it was told before, and the clients that it is back.
+    /// Repeats to a restarted server what it was told before, and announces to the clients that it is back.
     async fn remind(self: Arc<Self>, live: Arc<Live>, known: Known, announce: bool) {
         if live.era == Era::Legacy {
             if let Some(level) = known.log_level {
@@ -303,7 +303,7 @@ impl Upstream {
         }
         if announce {
             for list in ["tools", "prompts", "resources"] {
-                // That tools may change is said of every server.
+                // The tools of every server are declared as changeable.
                 let told = list == "tools" || live.can_also(list, "listChanged");
                 if told && live.can(list) {
                     let method = format!("notifications/{list}/list_changed");
@@ -343,14 +343,14 @@ impl Reconnect for Upstream {
         self.take_messages(peer, incoming).await;
     }
 
-    /// Brings a server that has just come up to where it was.
+    /// Restores the state of a server that has just come up.
     async fn settle(self: &Arc<Self>, introduced: Introduction<Tag>) -> (Arc<Live>, Up) {
         let server = &self.server;
         let live = Live::new(introduced, server.asks);
         let again = self.was_up.swap(true, Ordering::AcqRel);
         let up = server.metrics.up(&server.name, again);
         self.initialized(&live).await;
-        // Whoever finds it up subscribes by itself: only what was wished for before is told again.
+        // A client that finds it up subscribes itself: only earlier requests are repeated.
         let known = lock(&self.wishes).known();
         self.state.open(&live);
         let missed = std::mem::take(&mut lock(&self.wishes).missed);

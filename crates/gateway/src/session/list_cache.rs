@@ -1,4 +1,4 @@
-//! What a server listed, kept to know its tools and prompts by name.
+//! Cached lists of a server, to know its tools and prompts by name.
 
 use std::{
     collections::HashSet,
@@ -11,12 +11,12 @@ use serde_json::{Value, json};
 use super::kept::{Live, Upstream};
 use crate::{message::Outcome, session::origin::Origin, session::peer::Tag};
 
-/// Pages of one list that are asked for.
+/// Maximum number of pages requested of one list.
 const PAGES_MAX: usize = 1_000;
-/// Entries of one list that are kept.
+/// Maximum number of entries kept of one list.
 const ENTRIES_MAX: usize = 100_000;
 
-/// What is listed.
+/// Kind of a list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Kind {
     Tools,
@@ -31,7 +31,7 @@ impl Kind {
         }
     }
 
-    /// The field of the result, which is the capability, too.
+    /// Field of the result, which is also the name of the capability.
     pub(crate) const fn field(self) -> &'static str {
         match self {
             Self::Tools => "tools",
@@ -40,7 +40,7 @@ impl Kind {
     }
 }
 
-/// The entries of a list, by name and in order.
+/// Entries of a list, by name and in order.
 pub(crate) type Entries = indexmap::IndexMap<String, Arc<Value>>;
 
 /// What is known of a list.
@@ -52,11 +52,11 @@ pub(crate) struct ListCache {
 #[derive(Debug, Default)]
 struct Inner {
     known: Arc<Entries>,
-    /// Whether every page was seen since the server last said that the list changed.
+    /// Whether every page was read since the server last reported a change of the list.
     whole: bool,
-    /// What was seen since then.
+    /// Entries that were read since then.
     fresh: HashSet<String>,
-    /// Grows whenever what is known changes.
+    /// Number that grows whenever the known entries change.
     edition: u64,
 }
 
@@ -65,32 +65,32 @@ impl ListCache {
         self.inner.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Returns what is known, and its edition.
+    /// Returns the known entries, and their edition.
     pub(crate) fn known(&self) -> (Arc<Entries>, u64) {
         let inner = self.lock();
         (Arc::clone(&inner.known), inner.edition)
     }
 
-    /// Tells whether everything was seen since the server last said that it changed.
+    /// Returns whether everything was read since the server last reported a change.
     pub(crate) fn is_whole(&self) -> bool {
         self.lock().whole
     }
 
-    /// Returns an entry that is as the server has it now, as far as it says.
+    /// Returns an entry that is up to date, as far as the server has reported changes.
     pub(crate) fn fresh(&self, name: &str) -> Option<Arc<Value>> {
         let inner = self.lock();
         let fresh = inner.whole || inner.fresh.contains(name);
         inner.known.get(name).filter(|_| fresh).cloned()
     }
 
-    /// Trusts nothing that was seen any more: the server says that it changed.
+    /// Marks all entries as outdated, because the server reported a change.
     pub(crate) fn spoil(&self) {
         let mut inner = self.lock();
         inner.whole = false;
         inner.fresh.clear();
     }
 
-    /// Takes in what one page showed.
+    /// Adds the entries of one page.
     pub(crate) fn see(&self, entries: &[Value]) {
         let mut inner = self.lock();
         let Inner { known, fresh, .. } = &mut *inner;
@@ -128,10 +128,10 @@ impl Upstream {
         }
     }
 
-    /// Returns what the server lists, asked anew where something changed; else what was last known.
+    /// Returns what the server lists, read again if something changed; if that fails, the last known entries.
     pub(crate) async fn listed(&self, kind: Kind, origin: &Arc<Origin>) -> Arc<Entries> {
         if !self.list_cache(kind).is_whole() {
-            // Two at once would ask twice.
+            // Two requests at once would ask twice.
             let _turn = self.listing.lock().await;
             if !self.list_cache(kind).is_whole()
                 && let Ok(live) = self.live().await
@@ -143,7 +143,7 @@ impl Upstream {
         self.list_cache(kind).known().0
     }
 
-    /// Returns the definition of an entry; `None`: the server lists none of that name.
+    /// Returns the definition of an entry; `None` if the server lists none of that name.
     pub(crate) async fn definition(
         &self,
         kind: Kind,
@@ -156,7 +156,7 @@ impl Upstream {
         self.listed(kind, origin).await.get(name).cloned()
     }
 
-    /// Asks for every page.
+    /// Reads every page.
     pub(crate) async fn ask_all(
         &self,
         kind: Kind,
@@ -198,7 +198,7 @@ impl Upstream {
     }
 }
 
-/// Tells which list a notification is about.
+/// Returns which list a notification is about.
 pub(crate) fn spoiled(method: &str) -> Option<Kind> {
     match method {
         "notifications/tools/list_changed" => Some(Kind::Tools),
@@ -207,7 +207,7 @@ pub(crate) fn spoiled(method: &str) -> Option<Kind> {
     }
 }
 
-/// Makes an empty list of entries.
+/// Returns an empty list of entries.
 pub(crate) fn no_entries(kind: Kind) -> Value {
     json!({ kind.field(): [] })
 }

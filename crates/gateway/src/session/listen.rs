@@ -1,4 +1,4 @@
-//! Subscriptions of the modern era: one stream for what all servers tell.
+//! Subscriptions of the modern protocol: one stream for the notifications of all servers.
 
 use std::{sync::Arc, time::Duration};
 
@@ -22,9 +22,9 @@ use crate::{
     session::peer::Tag,
 };
 
-/// How long servers may take to say what they will tell.
+/// How long servers may take to acknowledge a subscription.
 const ACKNOWLEDGE_TIME: Duration = Duration::from_secs(5);
-/// How long a subscription that a server ended rests before it is made anew.
+/// Delay before a subscription that a server ended is renewed.
 const REST: Duration = Duration::from_secs(2);
 
 /// A subscription.
@@ -35,7 +35,7 @@ pub(super) struct Listen {
 }
 
 impl Listen {
-    /// Tells whether a notification is wanted.
+    /// Returns whether a notification is wanted.
     pub(super) fn wants(&self, method: &str, params: Option<&Object>) -> bool {
         let field = match method {
             "notifications/tools/list_changed" => "toolsListChanged",
@@ -59,15 +59,15 @@ impl Listen {
     }
 }
 
-/// What a server will tell, as far as is known.
+/// Answer of a server to a subscription, as far as known.
 enum Granted {
     Some(Object),
-    /// It refuses.
+    /// The server refuses.
     Refused(Outcome),
 }
 
 impl Session {
-    /// Answers a subscription: it lasts until the client ends it.
+    /// Answers a subscription, which lasts until the client ends it.
     pub(super) async fn listen(
         self: &Arc<Self>,
         asking: Asking,
@@ -140,7 +140,7 @@ impl Session {
         std::future::pending().await
     }
 
-    /// Subscribes at one server, over every connection there is.
+    /// Subscribes at one server, over all its successive connections.
     async fn listen_at(
         self: &Arc<Self>,
         asking: &Asking,
@@ -183,12 +183,12 @@ impl Session {
                 Ok(Outcome::Result(_)) => sleep(REST).await,
                 Err(_) => upstream.over(&live).await,
             }
-            // Acknowledged once is enough for the client.
+            // One acknowledgement is enough for the client.
             grant = None;
         }
     }
 
-    /// Takes out of a subscription what may not be read.
+    /// Removes what may not be read from a subscription.
     async fn keep_readable(&self, upstream: &Upstream, params: Option<&mut Object>) {
         let wanted = params.and_then(|params| params.get_mut("notifications"));
         let uris = wanted.and_then(|wanted| wanted.get_mut("resourceSubscriptions"));
@@ -203,7 +203,7 @@ impl Session {
         }
     }
 
-    /// Subscribes at a server of the legacy era as long as one connection lasts.
+    /// Subscribes at a server of the legacy protocol as long as one connection lasts.
     async fn subscribe_at(
         &self,
         upstream: &Arc<Upstream>,
@@ -250,7 +250,7 @@ impl Session {
     }
 }
 
-/// Takes a subscription off the list when it ends.
+/// Removes a subscription from the list when it ends.
 struct Listed<'a> {
     session: &'a Session,
     origin: &'a Arc<Origin>,
@@ -265,7 +265,7 @@ impl Drop for Listed<'_> {
     }
 }
 
-/// A subscription to a resource of a server of the legacy era.
+/// A subscription to a resource of a server of the legacy protocol.
 struct Subscription {
     upstream: Arc<Upstream>,
     uri: String,
@@ -312,7 +312,7 @@ impl Drop for Subscription {
     }
 }
 
-/// Adds what one server will tell to what the others will.
+/// Merges what one server will announce into what the others will.
 fn merge(granted: &mut Object, more: Object) {
     for (field, value) in more {
         match (granted.get_mut(&field), value) {

@@ -1,4 +1,4 @@
-//! Lists: tools as far as the state allows, everything else as the servers give it.
+//! Lists: tools as far as the state allows, everything else as the servers list it.
 
 use std::sync::Arc;
 
@@ -20,7 +20,7 @@ use crate::{
     tools::control_tool,
 };
 
-/// How a cursor of ours begins, which stands for those of several servers.
+/// Prefix of the gateway's own cursors, which represent those of several servers.
 const CURSOR_PREFIX: &str = "interlock-page-";
 
 /// A tool that may be listed.
@@ -33,7 +33,7 @@ struct Entry {
 }
 
 impl Session {
-    /// Lists what is known by name: of one server page by page, of several all at once.
+    /// Lists what has names: of one server page by page, of several all at once.
     pub(super) async fn list_named(
         self: &Arc<Self>,
         kind: Kind,
@@ -60,10 +60,10 @@ impl Session {
         let first = text(request.params.as_ref(), "cursor").is_none();
         let live = only.live().await;
         let known = match &live {
-            // It offers none: only ours are there.
+            // It offers none: there are only own tools.
             Ok(live) if !live.can(kind.field()) => Some(no_entries(kind)),
             Ok(_) => None,
-            // Better what was there a moment ago than nothing.
+            // An outdated list is better than none.
             Err(_) => {
                 let known = only.list_cache(kind).known().0;
                 let entries: Vec<Value> = known.values().map(|entry| (**entry).clone()).collect();
@@ -87,7 +87,7 @@ impl Session {
         self.filtered(only, page, first).await
     }
 
-    /// Shows of one server's tools what may be seen, ours before the first.
+    /// Lists the visible tools of the only server, with the own tools on the first page.
     async fn filtered(
         self: &Arc<Self>,
         only: &Arc<Upstream>,
@@ -120,7 +120,7 @@ impl Session {
         let tools = self.visible(entries.collect(), first).await;
         if let Value::Object(page) = &mut page {
             page.insert("tools".to_owned(), Value::Array(tools));
-            // What is visible is the run's, and changes with it.
+            // Visibility depends on the run, and changes with it.
             if page.contains_key("ttlMs") || page.contains_key("cacheScope") {
                 page.insert("ttlMs".to_owned(), json!(0));
                 page.insert("cacheScope".to_owned(), json!("private"));
@@ -136,7 +136,7 @@ impl Session {
         request: &Request,
     ) -> Outcome {
         if text(request.params.as_ref(), "cursor").is_some() {
-            return invalid("`cursor` is none that was given out: the list has one page");
+            return invalid("`cursor` is not one of this list: the list has one page");
         }
         let names = self.names(kind, asking).await;
         let entries = names.all.iter().map(|named| Entry {
@@ -153,7 +153,7 @@ impl Session {
         Outcome::result(&json!({ kind.field(): listed }))
     }
 
-    /// Leaves out what the state hides, and puts ours first.
+    /// Removes what the state hides, and adds the own tools at the beginning.
     async fn visible(self: &Arc<Self>, entries: Vec<Entry>, with_own: bool) -> Vec<Value> {
         let mut tools = if with_own {
             self.own().await.tools.clone()
@@ -176,7 +176,7 @@ impl Session {
             let shown = govern.shown(&listed);
             (entries, shown)
         });
-        // No answer is no permission.
+        // No answer is not a permission.
         if let Some((entries, shown)) = asked.await {
             let seen = entries.into_iter().zip(shown).filter(|(_, shown)| *shown);
             tools.extend(seen.map(|(entry, _)| renamed(entry)));
@@ -201,7 +201,7 @@ impl Session {
         }
     }
 
-    /// Gets a prompt from the server that has it.
+    /// Gets a prompt from its server.
     pub(super) async fn get_prompt(
         self: &Arc<Self>,
         asking: &Asking,
@@ -234,7 +234,7 @@ impl Session {
             .await
     }
 
-    /// Tells whether any server declared a capability.
+    /// Returns whether any server declared a capability.
     pub(super) async fn any_can(&self, asking: &Asking, capability: &str) -> bool {
         for upstream in &asking.side.upstreams {
             if upstream.live().await.is_ok_and(|live| live.can(capability)) {
@@ -244,7 +244,7 @@ impl Session {
         false
     }
 
-    /// Lists what has pages: of several servers, a page holds one of each.
+    /// Lists what has pages: with several servers, a page combines one page of each.
     pub(super) async fn list_pages(
         self: &Arc<Self>,
         asking: &Asking,
@@ -259,7 +259,7 @@ impl Session {
             return not_found(&request.method);
         }
         let Some(wanted) = self.pages_wanted(asking, &request, capability).await else {
-            return invalid("`cursor` is none that was given out");
+            return invalid("`cursor` is not one of this list");
         };
         let (mut entries, mut next, mut failed) = (Vec::new(), Vec::new(), None);
         for (at, upstream, cursor) in wanted {
@@ -300,7 +300,7 @@ impl Session {
         self.in_words_of(&asking.origin, &request.method, Outcome::result(&page))
     }
 
-    /// Returns which page of which server is wanted; `None`: the cursor is none of ours.
+    /// Returns which page of which server is wanted; `None` if the cursor is not the gateway's.
     async fn pages_wanted(
         &self,
         asking: &Asking,
@@ -330,14 +330,14 @@ fn cursor_of(next: &[Value]) -> String {
     format!("{CURSOR_PREFIX}{}", json!(next))
 }
 
-/// Reads a page of tools; `None`: it is none.
+/// Parses a page of tools; returns `None` if it is malformed.
 fn page_of(kind: Kind, result: &RawValue) -> Option<Value> {
     let page: Value = serde_json::from_str(result.get()).ok()?;
     page.get(kind.field())?.as_array()?;
     Some(page)
 }
 
-/// Returns a definition under the name that is shown.
+/// Returns a definition under the shown name.
 fn renamed(entry: Entry) -> Value {
     let mut definition = Arc::unwrap_or_clone(entry.definition);
     if let (false, Value::Object(fields)) = (entry.shown == entry.name, &mut definition) {

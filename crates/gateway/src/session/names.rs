@@ -1,7 +1,7 @@
-//! Under which names a client sees what several servers offer.
+//! The names under which a client sees what several servers offer.
 //!
-//! A name that is unique is shown as it is, another behind its server's name.
-//! What has a name of the gateway's own tools is never shown under it.
+//! A unique name is shown unchanged, any other with its server's name as a prefix. The names of the gateway's own tools are
+//! reserved for them.
 
 use std::{
     collections::HashMap,
@@ -17,11 +17,11 @@ use crate::{
     tools::control_tool,
 };
 
-/// What a shown name stands for.
+/// What a shown name refers to.
 #[derive(Debug, Clone)]
 pub(super) struct Named {
     pub(super) upstream: Arc<Upstream>,
-    /// The server's own name of it.
+    /// The server's own name.
     pub(super) name: String,
     pub(super) shown: String,
     pub(super) definition: Arc<Value>,
@@ -35,7 +35,7 @@ pub(super) struct Names {
 }
 
 impl Names {
-    /// Finds what a client means, by the shown name or behind its server's.
+    /// Finds an entry by its shown name or by its prefixed name.
     pub(super) fn find(&self, name: &str) -> Option<&Named> {
         if let Some(at) = self.by_shown.get(name) {
             return self.all.get(*at);
@@ -46,20 +46,20 @@ impl Names {
     }
 }
 
-/// Names as they were made of certain editions of what the servers list.
+/// Names that were computed for certain editions of the servers' lists.
 #[derive(Debug, Default)]
 pub(super) struct Cache {
     tools: Mutex<(Vec<u64>, Arc<Names>)>,
     prompts: Mutex<(Vec<u64>, Arc<Names>)>,
 }
 
-/// Returns the name of something behind its server's.
+/// Returns a name with its server's prefix.
 pub(super) fn qualified(upstream: &Upstream, name: &str) -> String {
     format!("{}__{name}", upstream.server.prefix())
 }
 
 impl Session {
-    /// Finds what a client means by a name; servers are asked anew only where it is not plain.
+    /// Finds an entry by name; servers are asked again only if the name is not known.
     pub(super) async fn named(&self, kind: Kind, asking: &Asking, name: &str) -> Option<Named> {
         let fresh = |named: &&Named| named.upstream.list_cache(kind).fresh(&named.name).is_some();
         if let Some(named) = asking.side.names_known(kind).find(name).filter(fresh) {
@@ -68,7 +68,7 @@ impl Session {
         self.names(kind, asking).await.find(name).cloned()
     }
 
-    /// Returns all names of one kind, asked for anew where lists have changed.
+    /// Returns all names of one kind, computed again if lists have changed.
     pub(super) async fn names(&self, kind: Kind, asking: &Asking) -> Arc<Names> {
         let mut waits = Vec::new();
         let upstreams = asking.side.upstreams.iter();
@@ -87,7 +87,7 @@ impl Session {
         asking.side.names_known(kind)
     }
 
-    /// Tells whether a name is one of the gateway's own tools.
+    /// Returns whether a name belongs to one of the gateway's own tools.
     pub(super) async fn is_own(&self, name: &str) -> bool {
         if control_tool(name).is_some() {
             return true;
@@ -100,7 +100,7 @@ impl Session {
 }
 
 impl Side {
-    /// Returns the names of what is known now.
+    /// Returns the names of the known entries.
     fn names_known(&self, kind: Kind) -> Arc<Names> {
         let known: Vec<_> = self
             .upstreams
@@ -128,7 +128,7 @@ impl Side {
                 let unique = counts.get(name.as_str()) == Some(&1);
                 let ours = kind == Kind::Tools && control_tool(name).is_some();
                 let whole = qualified(upstream, name);
-                // A plain name that looks like another's qualified one gives way to it.
+                // A plain name that equals the prefixed name of another gives way to it.
                 let plain = unique && !ours && !self.looks_qualified(name);
                 let shown = if plain { name.clone() } else { whole };
                 names.by_shown.insert(shown.clone(), names.all.len());
@@ -144,7 +144,7 @@ impl Side {
         Arc::clone(&cache.1)
     }
 
-    /// Tells whether a name begins as one behind a server's does.
+    /// Returns whether a name begins like a prefixed one.
     fn looks_qualified(&self, name: &str) -> bool {
         self.upstreams.iter().any(|upstream| {
             let rest = name.strip_prefix(upstream.server.prefix());

@@ -1,7 +1,7 @@
-//! The first words with a client: what the servers together can do.
+//! Introduction of a client: what the servers together can do.
 //!
-//! Of one server a client gets exactly what that server says of itself, with
-//! the gateway's own tools added. Of several it gets what they have together.
+//! With one server, a client gets exactly that server's capabilities, with the gateway's own tools added. With several, it gets
+//! their union.
 
 use std::{sync::Arc, time::Duration};
 
@@ -16,9 +16,9 @@ use crate::{
     session::kept::{Live, Upstream},
 };
 
-/// How long several servers are waited for.
+/// How long to wait for several servers.
 pub(super) const START_TIME: Duration = Duration::from_secs(8);
-/// How long one alone is waited for: what a client is told of it is told once.
+/// How long to wait for a single server, which is described to a client only once.
 const START_TIME_OF_ONE: Duration = Duration::from_secs(20);
 
 impl Session {
@@ -40,7 +40,7 @@ impl Session {
                 .collect();
             let side = Side::new(introduced, upstreams);
             state.legacy = Some(Arc::clone(&side));
-            // Only to find out which era is spoken here: what it began is not needed.
+            // The client only asked which protocol is supported: what it began is not needed.
             let probed = std::mem::take(&mut state.modern);
             drop(state);
             for other in probed {
@@ -54,7 +54,7 @@ impl Session {
         match self.about(&side).await {
             Ok(about) => Outcome::result(&Value::Object(about)),
             Err(outcome) => {
-                // It may be tried again.
+                // The client may try again.
                 self.state().legacy = None;
                 side.close();
                 outcome
@@ -62,10 +62,10 @@ impl Session {
         }
     }
 
-    /// Says what the servers of a client can do.
+    /// Describes what the servers of a client can do.
     ///
-    /// The control tools are there whatever becomes of the servers. Where there are none, and
-    /// the only server is down, nothing is left to be said but why.
+    /// The control tools are there whatever happens to the servers. Without control tools, and with the only server down, the
+    /// answer is just the reason.
     async fn about(&self, side: &Side) -> Result<Object, Outcome> {
         let Some(only) = side.only() else {
             return Ok(self.about_all(side, Instant::now() + START_TIME).await);
@@ -93,7 +93,7 @@ impl Session {
         self.in_words_of(&asking.origin, "server/discover", outcome)
     }
 
-    /// Says of the only server what it says of itself, and what is added to it.
+    /// Returns the only server's own description, with the gateway's additions.
     async fn about_one(&self, live: &Live, side: &Side) -> Object {
         let mut about = match (side.introduced.era, live.era) {
             (Era::Legacy, Era::Legacy) | (Era::Modern, Era::Modern) => live.about.clone(),
@@ -123,7 +123,7 @@ impl Session {
         about
     }
 
-    /// Says what the servers have together; one that is not up at `until` is named and joins later.
+    /// Describes what the servers have together; a server that is not up at `until` is named and joins later.
     async fn about_all(&self, side: &Side, until: Instant) -> Object {
         let mut lives = Vec::new();
         let mut down: Vec<String> = Vec::new();
@@ -191,7 +191,7 @@ impl Session {
     }
 }
 
-/// Returns the newest revision that everybody speaks.
+/// Returns the newest revision that everybody supports.
 fn version_of_all(asked: &str, lives: &[(Arc<Upstream>, Arc<Live>)]) -> String {
     let newest = LEGACY.first().copied().unwrap_or_default();
     let ours = if LEGACY.contains(&asked) {
@@ -205,7 +205,7 @@ fn version_of_all(asked: &str, lives: &[(Arc<Upstream>, Arc<Live>)]) -> String {
     theirs.chain([ours]).min().unwrap_or(ours).to_owned()
 }
 
-/// Says in the words of the legacy era what a server of the modern one can do.
+/// Describes the capabilities of a modern server in the legacy protocol.
 fn to_legacy(about: &Object, introduced: &Introduced) -> Object {
     let mut said = Object::new();
     let newest = LEGACY.first().copied().unwrap_or_default();
@@ -218,7 +218,7 @@ fn to_legacy(about: &Object, introduced: &Introduced) -> Object {
     said.insert("protocolVersion".to_owned(), json!(version));
     let mut capabilities = about.get("capabilities").cloned().unwrap_or(json!({}));
     if let Value::Object(capabilities) = &mut capabilities {
-        // Tasks became another thing, which no client of the legacy era knows.
+        // Tasks have become a different feature, which no client of the legacy protocol knows.
         if let Some(Value::Object(extensions)) = capabilities.get_mut("extensions") {
             extensions.shift_remove("io.modelcontextprotocol/tasks");
         }
@@ -234,13 +234,13 @@ fn to_legacy(about: &Object, introduced: &Introduced) -> Object {
     said
 }
 
-/// Says in the words of the modern era what a server of the legacy one can do.
+/// Describes the capabilities of a legacy server in the modern protocol.
 fn to_modern(about: &Object) -> Object {
     let mut said = Object::new();
     said.insert("supportedVersions".to_owned(), json!(versions()));
     let mut capabilities = about.get("capabilities").cloned().unwrap_or(json!({}));
     if let Value::Object(capabilities) = &mut capabilities {
-        // Tasks became another thing, which no server of the legacy era knows.
+        // Tasks have become a different feature, which no server of the legacy protocol knows.
         capabilities.shift_remove("tasks");
     }
     said.insert("capabilities".to_owned(), capabilities);
@@ -259,7 +259,7 @@ fn to_modern(about: &Object) -> Object {
     said
 }
 
-/// Adds capabilities to others, part by part.
+/// Merges capabilities, part by part.
 fn unite(known: &mut Map<String, Value>, more: &Map<String, Value>) {
     for (name, value) in more {
         match (known.get_mut(name), value) {

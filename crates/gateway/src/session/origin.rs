@@ -1,4 +1,4 @@
-//! A request of a client while it is under way: whose it is and what it may be asked.
+//! An open request of a client: its client, and the questions that it may be asked.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
@@ -12,26 +12,26 @@ use crate::{
     session::Session,
 };
 
-/// Questions to a client that wait to be put to it.
+/// Maximum number of questions to a client that wait.
 const NEEDS_MAX: usize = 16;
 
-/// A request of a client while it is under way.
+/// An open request of a client.
 #[derive(Debug)]
 pub(crate) struct Origin {
-    /// How the client speaks.
+    /// Protocol of the client.
     pub(crate) era: Era,
-    /// Who the client is.
+    /// Introduction of the client.
     pub(crate) introduced: Arc<Introduced>,
     /// Whether it is a subscription.
     pub(crate) listens: bool,
     seat: Mutex<Registration>,
-    /// Where a client of the modern era is asked through the answer to its request.
+    /// Questions to a client of the modern protocol, which it gets as the answer to its request.
     needs: mpsc::Sender<Need>,
     acknowledged: mpsc::Sender<Object>,
     cancelled: Notify,
 }
 
-/// Where the answer goes; another request may take a request's place.
+/// Destination of the answer; another request may take the place of this one.
 #[derive(Debug)]
 struct Registration {
     session: Weak<Session>,
@@ -40,7 +40,7 @@ struct Registration {
     cancelled: Option<Object>,
 }
 
-/// Something that a client is asked before its request can be answered.
+/// A question that a client must answer before its request can be answered.
 #[derive(Debug)]
 pub(crate) struct Need {
     pub(crate) method: String,
@@ -48,7 +48,7 @@ pub(crate) struct Need {
     pub(crate) answer: oneshot::Sender<Outcome>,
 }
 
-/// What an origin is told of while it is under way.
+/// Messages to an open request.
 #[derive(Debug)]
 pub(crate) struct OriginEvents {
     pub(crate) needs: mpsc::Receiver<Need>,
@@ -98,7 +98,7 @@ impl Origin {
         self.seat().id.clone()
     }
 
-    /// Returns the progress token the client gave it.
+    /// Returns the progress token that the client gave.
     pub(crate) fn token(&self) -> Option<Value> {
         self.seat().token.clone()
     }
@@ -110,28 +110,28 @@ impl Origin {
         (seat.id, seat.token) = (id, token);
     }
 
-    /// Cancels it, with the parameters that said so.
+    /// Cancels it with the given parameters.
     pub(crate) fn cancel(&self, params: Object) {
         self.seat().cancelled = Some(params);
         self.cancelled.notify_one();
     }
 
-    /// Waits until it is cancelled; one waits at most.
+    /// Waits until it is cancelled; only one task may wait.
     pub(crate) async fn cancelled(&self) {
         self.cancelled.notified().await;
     }
 
-    /// Returns the parameters that cancelled it.
+    /// Returns the parameters with which it was cancelled.
     pub(crate) fn why_cancelled(&self) -> Option<Object> {
         self.seat().cancelled.clone()
     }
 
-    /// Says which notifications a server will send for the subscription.
+    /// Reports which notifications a server will send for the subscription.
     pub(crate) fn acknowledge(&self, granted: Object) {
         self.acknowledged.try_send(granted).ok();
     }
 
-    /// Asks the client through the answer to its request; `None`: nobody is there to answer.
+    /// Asks the client through the answer to its request; returns `None` if nobody can answer.
     pub(crate) async fn need(&self, method: &str, params: Option<Object>) -> Option<Outcome> {
         let (answer, answered) = oneshot::channel();
         let need = Need {

@@ -1,8 +1,7 @@
-//! Requests of the modern era that wait for their client to answer something.
+//! Requests of the modern protocol that wait for an answer of their client.
 //!
-//! The answer to such a request is `input_required` with a state that names it
-//! here; the work goes on where it stood when the client comes back. The name
-//! cannot be guessed, is good once, for the same request, and not for long.
+//! Such a request is answered with `input_required` and a state that identifies it here; the work continues when the client sends
+//! the answer. The state cannot be guessed, and is valid once, for the same request, and for a limited time.
 
 use std::{collections::HashMap, fmt, pin::Pin, sync::Arc, time::Duration};
 
@@ -17,11 +16,11 @@ use crate::{
     session::origin::{Need, Origin, OriginEvents},
 };
 
-/// How long a client may take to come back.
+/// How long a client may take to continue.
 const WAIT_TIME: Duration = Duration::from_secs(15 * 60);
-/// Requests that wait in one session.
+/// Maximum number of waiting requests in one session.
 const WAITING_MAX: usize = 1_000;
-/// How a state of ours begins; one of a server is passed on.
+/// Prefix of the gateway's own states; a server's state is passed on.
 const PREFIX: &str = "interlock-state-";
 
 type Future = Pin<Box<dyn std::future::Future<Output = Outcome> + Send>>;
@@ -35,7 +34,7 @@ pub(super) struct Parking {
 /// A request that waits for its client.
 struct WaitingRequest {
     work: Work,
-    /// What is asked, by the names it was given.
+    /// The questions, by the names they were given.
     needs: Vec<(String, Need)>,
     digest: String,
     until: Instant,
@@ -58,7 +57,7 @@ struct Work {
 }
 
 impl Parking {
-    /// Gives up on clients that did not come back.
+    /// Drops requests whose clients did not continue them.
     pub(super) fn expire(&mut self) {
         let now = Instant::now();
         self.parked.retain(|_, parked| parked.until > now);
@@ -66,7 +65,7 @@ impl Parking {
 }
 
 impl Session {
-    /// Answers a request of the modern era, or takes up one that waited.
+    /// Answers a request of the modern protocol, or continues one that waited.
     pub(super) async fn in_rounds(
         self: Arc<Self>,
         asking: Asking,
@@ -86,9 +85,9 @@ impl Session {
                 Some(parked) if parked.digest == digest && parked.until > Instant::now() => {
                     self.resume(parked, &asking.origin, &request).await
                 }
-                Some(_) | None => {
-                    invalid("`requestState` is not one that waits for this request: begin it anew")
-                }
+                Some(_) | None => invalid(
+                    "`requestState` does not belong to a waiting request of this kind: start again",
+                ),
             };
         }
         let origin = Arc::clone(&asking.origin);
@@ -101,7 +100,7 @@ impl Session {
         self.go_on(work, digest).await
     }
 
-    /// Gives the answers of the client to what waits for them.
+    /// Delivers the answers of the client to the questions that wait for them.
     async fn resume(
         &self,
         parked: WaitingRequest,
@@ -132,7 +131,7 @@ impl Session {
         self.park(work, still, digest)
     }
 
-    /// Works on a request until it is answered or its client is needed.
+    /// Works on a request until it is answered or needs its client.
     async fn go_on(&self, mut work: Work, digest: String) -> Outcome {
         let need = tokio::select! {
             biased;
@@ -149,7 +148,7 @@ impl Session {
         self.park(work, named.collect(), digest)
     }
 
-    /// Lets a request wait for its client.
+    /// Stores a request that waits for its client.
     fn park(&self, work: Work, needs: Vec<(String, Need)>, digest: String) -> Outcome {
         let mut requests = Object::new();
         for (name, need) in &needs {
@@ -188,12 +187,12 @@ impl Session {
     }
 }
 
-/// Tells whether the answer to a method may be that input is required.
+/// Returns whether a method may answer that input is required.
 fn may_need_input(method: &str) -> bool {
     matches!(method, "tools/call" | "prompts/get" | "resources/read")
 }
 
-/// Names what a request asks for, whoever sends it and however often.
+/// Returns the digest of a request's contents, whoever sends it and however often.
 fn digest(request: &Request) -> String {
     let mut params = request.params.clone().unwrap_or_default();
     for name in ["_meta", "inputResponses", "requestState"] {
@@ -203,7 +202,7 @@ fn digest(request: &Request) -> String {
     hex(&Sha256::digest(text))
 }
 
-/// Makes a name that cannot be guessed.
+/// Generates a name that cannot be guessed.
 fn secret() -> Option<String> {
     let mut bytes = [0_u8; 32];
     getrandom::fill(&mut bytes).ok()?;

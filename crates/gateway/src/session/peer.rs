@@ -1,4 +1,4 @@
-//! What requests of ours belong to, and the other sides they go to.
+//! Connections to servers, and the origins of the requests that go to them.
 
 use std::sync::Arc;
 
@@ -13,14 +13,14 @@ use crate::session::origin::Origin;
 /// The other side of a connection.
 pub(crate) type Peer = peer::Peer<Tag>;
 
-/// What a request of ours belongs to.
+/// The origin of a request to a server.
 #[derive(Debug, Clone)]
 pub(crate) enum Tag {
-    /// To nothing but ourselves.
+    /// The gateway itself.
     Own,
-    /// To a request of a client.
+    /// A request of a client.
     Origin(Arc<Origin>),
-    /// To a request of a server, whose progress token this is.
+    /// A request of a server, with its progress token.
     Asked(Arc<Peer>, Option<Value>),
 }
 
@@ -34,7 +34,7 @@ impl RequestTag for Tag {
 }
 
 impl Tag {
-    /// Returns the request of a client that is to be answered, which a subscription is not.
+    /// Returns the client's request that is to be answered; a subscription is not one.
     fn origin(&self) -> Option<&Arc<Origin>> {
         match self {
             Self::Origin(origin) if !origin.listens => Some(origin),
@@ -43,7 +43,7 @@ impl Tag {
     }
 }
 
-/// Returns what the only client's request under way belongs to; `None`: there are none or several.
+/// Returns the origin of the only open client request; `None` if there are none or several.
 pub(crate) fn only_origin(peer: &Peer) -> Option<Arc<Origin>> {
     let tags = peer.tags();
     let mut origins = tags.iter().filter_map(Tag::origin);
@@ -51,7 +51,7 @@ pub(crate) fn only_origin(peer: &Peer) -> Option<Arc<Origin>> {
     origins.next().is_none().then(|| Arc::clone(first))
 }
 
-/// Returns what the newest client's request under way belongs to.
+/// Returns the origin of the newest open client request.
 pub(crate) fn newest_origin(peer: &Peer) -> Option<Arc<Origin>> {
     peer.tags().iter().rev().find_map(Tag::origin).cloned()
 }

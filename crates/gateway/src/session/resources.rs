@@ -1,4 +1,4 @@
-//! Resources: read, subscribed to and completed at the server that has them.
+//! Resources: read, subscribed to and completed at their server.
 
 use std::{collections::HashMap, sync::Arc};
 
@@ -18,23 +18,23 @@ use crate::{
     session::{kept::Upstream, list_cache::Kind},
 };
 
-/// Resources whose server is remembered.
+/// Maximum number of resources whose server is remembered.
 const KNOWN_MAX: usize = 100_000;
-/// The code for a resource that is not there, in the legacy era.
+/// Error code for a missing resource in the legacy protocol.
 const NO_RESOURCE: i64 = -32_002;
 
-/// Which server has which resource, as far as lists showed it.
+/// The server of each resource, as far as lists showed it.
 #[derive(Debug, Default)]
 pub(super) struct Routes {
     resources: HashMap<String, usize>,
-    /// What stands before the first hole of a template.
+    /// Text before the first hole of a template, with its server.
     templates: Vec<(String, usize)>,
-    /// Subscriptions of a client of the legacy era at servers of the modern one.
+    /// Subscriptions of a client of the legacy protocol at servers of the modern one.
     listened: HashMap<String, AbortHandle>,
 }
 
 impl Routes {
-    /// Takes in what one page of one server showed.
+    /// Adds the entries of one page of a server.
     pub(super) fn see(&mut self, at: usize, field: &str, page: &[Value]) {
         for entry in page {
             let text = |name: &str| entry.get(name).and_then(Value::as_str);
@@ -56,7 +56,7 @@ impl Routes {
         }
     }
 
-    /// Ends the subscriptions that nobody hears any more.
+    /// Ends the subscriptions that no client needs any more.
     pub(super) fn close(&mut self) {
         let listened = std::mem::take(&mut self.listened);
         listened
@@ -64,7 +64,7 @@ impl Routes {
             .for_each(|listening| listening.abort());
     }
 
-    /// Returns the server that a resource is known or likely to be of.
+    /// Returns the known or likely server of a resource.
     fn server(&self, uri: &str) -> Option<usize> {
         if let Some(at) = self.resources.get(uri) {
             return Some(*at);
@@ -78,7 +78,7 @@ impl Routes {
 }
 
 impl Session {
-    /// Answers a request that names a resource by the server that has it.
+    /// Answers a request that names a resource by the resource's server.
     pub(super) async fn with_resource(
         self: &Arc<Self>,
         asking: &Asking,
@@ -98,7 +98,7 @@ impl Session {
             .await
     }
 
-    /// Asks who governs about a reading that no server answers: what may not be is said first.
+    /// Asks the policy about a reading that no server answers, so that a refusal comes first.
     async fn unread_by_any(&self, asking: &Asking, reading: &Read) -> Option<Outcome> {
         self.unread(asking.side.upstreams.first()?, reading).await
     }
@@ -120,7 +120,7 @@ impl Session {
         servers
     }
 
-    /// Subscribes a client of the legacy era to a resource.
+    /// Subscribes a client of the legacy protocol to a resource.
     pub(super) async fn subscribe(self: &Arc<Self>, asking: &Asking, request: Request) -> Outcome {
         let Some(uri) = request.text("uri").map(str::to_owned) else {
             return self.pass_on(asking, request).await;
@@ -166,7 +166,7 @@ impl Session {
         }
     }
 
-    /// Ends a subscription of a client of the legacy era.
+    /// Ends a subscription of a client of the legacy protocol.
     pub(super) async fn unsubscribe(
         self: &Arc<Self>,
         asking: &Asking,
@@ -193,7 +193,7 @@ impl Session {
         last
     }
 
-    /// Keeps a subscription at a server of the modern era.
+    /// Keeps a subscription at a server of the modern protocol.
     fn listen_to(self: &Arc<Self>, asking: &Asking, server: &Arc<Upstream>, uri: &str) {
         let introduced = Arc::clone(&asking.side.introduced);
         let (origin, _) = Origin::new(
@@ -205,7 +205,7 @@ impl Session {
         );
         let (server, wanted) = (Arc::clone(server), json!({"resourceSubscriptions": [uri]}));
         let listening = tokio::spawn(async move {
-            // Until it is ended, over every connection there is.
+            // Until it is ended, over all successive connections.
             while let Some(live) = server.up().await {
                 let params = Object::from_iter([("notifications".to_owned(), wanted.clone())]);
                 let params = live.addressed(Some(params), &introduced);
@@ -230,7 +230,7 @@ impl Session {
         }
     }
 
-    /// Completes an argument of a prompt or a resource at the server that has it.
+    /// Completes an argument of a prompt or a resource at its server.
     pub(super) async fn complete(
         self: &Arc<Self>,
         asking: &Asking,
@@ -238,7 +238,7 @@ impl Session {
     ) -> Outcome {
         let reading = completed(request.params.as_ref()).map(Read::Resource);
         if let Some(only) = asking.side.only() {
-            // What would complete an address shows what lies there.
+            // Completions of an address reveal what is there.
             if let Some(outcome) = self.unread_of(only, reading.as_ref()).await {
                 return outcome;
             }
@@ -278,7 +278,7 @@ fn completed(params: Option<&Object>) -> Option<String> {
         address.push_str(before);
         let (hole, after) = behind.split_once('}').unwrap_or((behind, ""));
         rest = after;
-        // Beside its name a hole says how its value is written: `{+path}`, `{path*}`, `{path:3}`.
+        // Besides its name, a hole contains how its value is written: `{+path}`, `{path*}`, `{path:3}`.
         let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '.' | '-' | '%');
         let name = hole.trim_start_matches(|c: char| !plain(c));
         let name = name.split(|c: char| !plain(c)).next().unwrap_or_default();
@@ -288,7 +288,7 @@ fn completed(params: Option<&Object>) -> Option<String> {
         if let Some(slash) = hole.strip_prefix('/').map(|_| "/") {
             address.push_str(slash);
         }
-        // What stands behind a hole without a value is not known to stand there.
+        // The text after a hole without a value is not known to be there.
         let Some(value) = value else {
             return Some(address);
         };
@@ -298,7 +298,7 @@ fn completed(params: Option<&Object>) -> Option<String> {
     Some(address)
 }
 
-/// Tells whether a server says that it does not have a resource.
+/// Returns whether a server reports that it does not have a resource.
 fn not_there(outcome: &Outcome) -> bool {
     let code = outcome.error_code();
     code.is_some_and(|code| [METHOD_NOT_FOUND, INVALID_PARAMS, NO_RESOURCE].contains(&code))

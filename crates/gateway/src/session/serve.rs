@@ -1,4 +1,4 @@
-//! Which part of a session answers which method.
+//! Dispatches each method to a part of a session.
 
 use std::sync::Arc;
 
@@ -17,7 +17,7 @@ use crate::{
     session::{kept::Upstream, list_cache::Kind},
 };
 
-/// What is known of a method.
+/// How a method is handled.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Method {
     Ping,
@@ -25,7 +25,7 @@ enum Method {
     Listen,
     ListTools,
     CallTool,
-    /// A list in pages: the field that holds the entries, and the capability.
+    /// A list in pages: the field with the entries, and the capability.
     List(&'static str, &'static str),
     ListPrompts,
     GetPrompt,
@@ -38,14 +38,14 @@ enum Method {
     Unknown,
 }
 
-/// What is read beside calls of tools.
+/// Readings, which are not calls of tools.
 #[derive(Debug, Clone)]
 pub(super) enum Read {
     Resource(String),
     Prompt(String, Value),
 }
 
-/// The methods that are more than passed on.
+/// Methods that are not simply forwarded.
 const METHODS: [(&str, Method); 19] = [
     ("ping", Method::Ping),
     ("server/discover", Method::Discover),
@@ -71,7 +71,7 @@ const METHODS: [(&str, Method); 19] = [
     ("tasks/cancel", Method::Task),
 ];
 
-/// Methods of the legacy era that the modern one no longer has.
+/// Methods of the legacy protocol that the modern one no longer has.
 const REMOVED: [&str; 5] = [
     "initialize",
     "ping",
@@ -85,7 +85,7 @@ fn known(method: &str) -> Method {
     found.map_or(Method::Unknown, |(_, known)| *known)
 }
 
-/// Returns the method that `method` is spelled nearly as; a server that is lenient would take it for that one.
+/// Returns the method that `method` is spelled almost like; a lenient server would accept it as that one.
 fn imitated(method: &str) -> Option<&'static str> {
     let letters = |text: &str| -> String {
         let seen = interlock_tool_names::looks(text);
@@ -156,7 +156,7 @@ impl Session {
         }
     }
 
-    /// Passes on a request nobody here knows: to the only server, else to whoever knows it.
+    /// Forwards an unknown request: to the only server, or else to the one that knows it.
     pub(super) async fn pass_on(&self, asking: &Asking, request: Request) -> Outcome {
         if let Some(meant) = imitated(&request.method) {
             let message = format!(
@@ -171,7 +171,7 @@ impl Session {
             .await
     }
 
-    /// Asks who governs before something is read; `Some`: it is not.
+    /// Asks the policy before something is read; returns `Some` if it is refused.
     pub(super) async fn unread(&self, server: &Upstream, reading: &Read) -> Option<Outcome> {
         let (server, reading) = (server.server.name.clone(), reading.clone());
         let asked = self.governor.ask(move |govern| {
@@ -184,7 +184,7 @@ impl Session {
                 at_ms: now_ms(),
             })
         });
-        // No answer is no permission.
+        // No answer is not a permission.
         let not_read = asked.await.unwrap_or_else(|| Some(unread()))?;
         Some(Outcome::error_with(
             INVALID_PARAMS,
@@ -221,7 +221,7 @@ impl Session {
         let reply = self
             .forward(asking, end, &request.method, request.params)
             .await;
-        // The first that had something to say about it knows best.
+        // The first specific error is the best answer.
         if declined(&reply) && !before.is_empty() && reply.error_code() == Some(METHOD_NOT_FOUND) {
             return last;
         }
@@ -259,10 +259,10 @@ impl Session {
         last.unwrap_or_else(|| Outcome::result(&json!({})))
     }
 
-    /// Passes on what the client says to nobody in particular.
+    /// Passes on a notification of the client.
     pub(super) async fn told(self: &Arc<Self>, notification: Notification) {
         let Notification { method, params } = notification;
-        // A server that does what it is only told of would do it unjudged.
+        // A server that acts on notifications would act without a verdict.
         if method == "initialize" || known(&method) != Method::Unknown {
             return;
         }
@@ -272,7 +272,7 @@ impl Session {
         }
         let side = match legacy {
             Some(side) => side,
-            // In the modern era, clients say only what they no longer want.
+            // In the modern protocol, clients only notify of cancellations.
             None => return,
         };
         for upstream in &side.upstreams {
@@ -287,7 +287,7 @@ impl Session {
         }
     }
 
-    /// Passes on how far the client is with something a server asked for.
+    /// Passes on the client's progress with a server's request.
     async fn progress(&self, params: Option<Object>) {
         let mut params = params.unwrap_or_default();
         let token = params
@@ -303,7 +303,7 @@ impl Session {
         }
     }
 
-    /// Makes an answer of ours fit for whoever asked.
+    /// Adapts an own answer to the protocol of the requester.
     pub(super) fn in_words_of(&self, origin: &Origin, method: &str, outcome: Outcome) -> Outcome {
         match (origin.era, outcome) {
             (Era::Modern, Outcome::Result(result)) => {
@@ -337,7 +337,7 @@ fn again() -> Outcome {
     )
 }
 
-/// Returns a text of parameters by its name.
+/// Returns a text parameter by its name.
 pub(super) fn text<'a>(params: Option<&'a Object>, name: &str) -> Option<&'a str> {
     params?.get(name).and_then(Value::as_str)
 }

@@ -1,6 +1,6 @@
-//! Calls that outlive their request: tasks.
+//! Tasks: calls that outlive their request.
 //!
-//! What such a call was allowed by is held until its end is seen.
+//! The ticket of such a call is held until its end is seen.
 
 use std::{collections::HashMap, sync::Arc};
 
@@ -15,19 +15,19 @@ use crate::{
     session::kept::Upstream,
 };
 
-/// Calls held in one session.
+/// Maximum number of tickets held in one session.
 const HELD_MAX: usize = 10_000;
 
 /// Calls that outlive their request.
 #[derive(Debug, Default)]
 pub(super) struct Tasks {
     held: HashMap<String, Ticket>,
-    /// Which server has which task.
+    /// Server of each task.
     servers: HashMap<String, usize>,
 }
 
 impl Session {
-    /// Returns the task that a call goes on as; `None`: the answer is its end.
+    /// Returns the task as which a call continues; `None` if the answer is its end.
     pub(super) fn task_of(
         &self,
         outcome: &Outcome,
@@ -43,7 +43,7 @@ impl Session {
             _ => None,
         };
         let nested = || Some(fields.value("task")?.get("taskId")?.as_str()?.to_owned());
-        // What has content is a result, whatever else is in it.
+        // An answer with content is a result, whatever else it contains.
         let task = whole.or_else(|| fields.get("content").is_none().then(nested)?)?;
         let at = asking
             .side
@@ -57,7 +57,7 @@ impl Session {
         Some(task)
     }
 
-    /// Holds what a call was allowed by.
+    /// Holds the ticket of a call.
     pub(super) fn hold(&self, task: String, ticket: Ticket) {
         let replaced = {
             let held = &mut self.state().tasks.held;
@@ -74,7 +74,7 @@ impl Session {
         self.state().tasks.held.remove(task)
     }
 
-    /// Records that nobody will know how a call ended.
+    /// Records that the end of a call will stay unknown.
     fn lose(&self, ticket: Option<Ticket>) {
         if let Some(ticket) = ticket {
             self.governor.tell(move |govern| {
@@ -83,7 +83,7 @@ impl Session {
         }
     }
 
-    /// Records that of all calls that are held.
+    /// Records this for all calls that are held.
     pub(super) fn forget_tasks(&self) {
         let tasks = std::mem::take(&mut self.state().tasks);
         let mut held: Vec<Ticket> = tasks.held.into_values().collect();
@@ -93,7 +93,7 @@ impl Session {
         }
     }
 
-    /// Answers a request about a task, by the server that has it.
+    /// Answers a request about a task by the task's server.
     pub(super) async fn with_task(self: &Arc<Self>, asking: &Asking, request: Request) -> Outcome {
         let method = request.method.clone();
         let Some(task) = request.text("taskId").map(str::to_owned) else {
@@ -119,7 +119,7 @@ impl Session {
         self.task_answered(asking, &method, task, outcome).await
     }
 
-    /// Looks whether an answer is the end of a call that went on as a task.
+    /// Checks whether an answer is the end of a call that continued as a task.
     async fn task_answered(
         self: &Arc<Self>,
         asking: &Asking,

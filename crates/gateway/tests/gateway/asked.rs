@@ -112,7 +112,7 @@ fn a_no_reaches_the_agent_with_its_note_and_it_may_ask_again() {
         let asked = question(ship(&mut governor));
         let (code, text) = denial(governor.answered(&asked.key, &no(" tests first "), NOW + 20));
         assert_eq!(code, "grant_denied");
-        assert!(text.contains("said no to `SHIP`: tests first"), "{text}");
+        assert!(text.contains("rejected `SHIP`: tests first"), "{text}");
         assert_eq!(at(&world, &run), "review");
         assert!(world.run(&run).root.stay.request.is_none());
     }

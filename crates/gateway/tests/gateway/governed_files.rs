@@ -216,7 +216,11 @@ fn resources_and_prompts_pass_unless_protected_or_disallowed() {
     );
     let code = session.reads(ReadingOf::Resource("demo://x"));
     assert_eq!(code.as_deref(), Some("tool_disallowed"));
-    assert_eq!(world.run(&run).root.stay.used.calls, 0, "they are no calls");
+    assert_eq!(
+        world.run(&run).root.stay.used.calls,
+        0,
+        "they are not calls"
+    );
 }
 
 #[test]

@@ -261,7 +261,7 @@ pub(crate) fn modern(params: Value) -> Value {
     params
 }
 
-/// A server of sessions; `says` answers what is no part of their life.
+/// A server of sessions; `says` answers what is not part of their life.
 pub(crate) fn with_session(asked: &Asked, says: impl FnOnce(&Asked) -> Says) -> Says {
     match (asked.http.as_str(), asked.body["method"].as_str()) {
         ("GET", _) => Says::Status(405, &[]),

@@ -440,7 +440,7 @@ async fn the_transport_before_2025_has_one_stream() {
         assert_eq!(answer["id"], message["id"]);
         assert!(answer["result"].get(field).is_some(), "{answer}");
     }
-    // The way in is no session of the other transport… and both end with the stream.
+    // The way in is not a session of the other transport… and both end with the stream.
     drop(stream);
     world.until(&Seen::Closed).await;
     let late = world

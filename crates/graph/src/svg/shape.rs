@@ -1,4 +1,4 @@
-//! A node as a box: its frame, what is written in it, the branches it holds.
+//! //! A node as a box: its frame, its text, and the branches inside it.
 
 use interlock_core::machine::Outcome;
 
@@ -36,7 +36,7 @@ struct LaneShape {
 }
 
 impl Shape {
-    /// Measures `node`, its branches with it.
+    /// /// Measures `node` and its branches.
     pub(super) fn of(mut node: Node) -> Self {
         let branches = std::mem::take(&mut node.branches);
         let mut content = Content::default();
@@ -63,7 +63,7 @@ impl Shape {
         shape
     }
 
-    /// Puts the branches side by side under what is written.
+    /// /// Puts the branches side by side under the text.
     fn set_lanes(&mut self, figures: Vec<(String, Figure)>) {
         if figures.is_empty() {
             return;
@@ -90,7 +90,7 @@ impl Shape {
         self.size.height = y + highest + LANE_HEAD + LANE_PAD + LANE_GAP;
     }
 
-    /// Makes the box at least this high, what is written staying in its middle.
+    /// /// Makes the box at least this high; its text stays in the middle.
     pub(super) fn grow(&mut self, height: f64) {
         let more = (height - self.size.height).max(0.0);
         self.size.height += more;
@@ -164,7 +164,7 @@ impl Shape {
         format!("node {kind}{visited}{here}")
     }
 
-    /// Returns everything there is to tell of the node, in full.
+    /// /// Returns the full text about the node.
     fn told(&self) -> String {
         let node = &self.node;
         let end = match node.kind {

@@ -167,11 +167,11 @@ fn every_command_listed(context: JudgeContext<'_>, facts: &ShellFacts, _: Stance
             "`cd` passes to a directory of the project that is written out".to_owned()
         }
         Beside::ReadsFiles if anything_listed => {
-            "beside a listed command a filter passes behind a pipe, without files of its own"
+            "combined with a listed command, a filter is allowed only after a pipe and without files of its own"
                 .to_owned()
         }
         Beside::Does(option) if anything_listed => format!(
-            "beside a listed command a filter passes with options that only choose what it prints; leave `{option}` out"
+            "combined with a listed command, a filter is allowed only with options that select what it prints; leave `{option}` out"
         ),
         _ => listing(context, command),
     };
@@ -311,11 +311,11 @@ fn instead_of_contained(
     command: &SimpleCommand,
 ) -> String {
     if context.call.facts.kernel_holds && !facts.network.is_empty() {
-        return "fetch in one call and compute in another: beside the network it is not held"
+        return "download in one call and compute in another: with network access it is not confined"
             .to_owned();
     }
     format!(
-        "use a command that only reads; `{}` runs only where the kernel holds it, at level `files` or better",
+        "use a command that only reads; `{}` runs only where the kernel confines it, at level `files` or better",
         limits::shown(command.words.get(..1).unwrap_or(&command.words))
     )
 }
@@ -380,7 +380,7 @@ fn writes(context: JudgeContext<'_>, _: &ShellFacts, stance: Stance) -> Found {
                 ShellRule::Protected,
                 Code::Protected,
                 format!(
-                    "`{}` removes `{}` as a whole, which holds protected things",
+                    "`{}` removes the whole of `{}`, which contains protected files",
                     write.by,
                     write.path.as_deref().unwrap_or_default()
                 ),

@@ -1,4 +1,4 @@
-//! What a server says by itself.
+//! Messages that a server sends on its own.
 
 use std::{
     sync::{Arc, atomic::Ordering},
@@ -17,11 +17,11 @@ use crate::{
     peer::Peer,
 };
 
-/// How long a subscription that broke rests before it is made anew.
+/// Delay before a broken subscription is renewed.
 const REST: Duration = Duration::from_secs(2);
 
 impl McpClient {
-    /// Reads until the connection is over.
+    /// Reads until the connection ends.
     pub(super) async fn take_messages(
         self: &Arc<Self>,
         peer: &Arc<Peer>,
@@ -33,7 +33,7 @@ impl McpClient {
                     if let Some(live) = self.state.live_now() {
                         live.answered.store(true, Ordering::Release);
                     }
-                    // Nobody waits for what was cancelled.
+                    // Nobody waits for a cancelled request.
                     if let Some(id) = id {
                         peer.answered(&id, outcome);
                     }
@@ -60,7 +60,7 @@ impl McpClient {
         }
     }
 
-    /// Subscribes to the list of tools of a server of the modern era, as long as the connection lasts.
+    /// Subscribes to the tool list of a server of the modern protocol, as long as the connection lasts.
     pub(super) async fn listen_for_changes(self: Arc<Self>, live: Arc<Live>) {
         let tools = live.capability("tools");
         let changes = tools.and_then(|tools| tools.get("listChanged"));
@@ -86,7 +86,7 @@ impl McpClient {
     }
 }
 
-/// Answers a request of the server: nobody is here who could.
+/// Answers a request of the server: there is nobody here to ask.
 async fn answer(peer: &Peer, request: Request) {
     let outcome = if request.method == "ping" {
         Outcome::result(&json!({}))

@@ -9,9 +9,9 @@ use serde_json::Value;
 use super::{Live, McpClient};
 use crate::message::Outcome;
 
-/// Pages of a list that are asked for.
+/// Maximum number of pages requested of a list.
 const PAGES_MAX: usize = 1_000;
-/// Tools of a list that are kept.
+/// Maximum number of tools kept of a list.
 const TOOLS_MAX: usize = 100_000;
 
 /// Definitions of tools by their names, in the order of the server.
@@ -21,14 +21,14 @@ pub type Definitions = IndexMap<String, Arc<Value>>;
 #[derive(Debug, Default)]
 pub(super) struct ToolList {
     known: Mutex<Known>,
-    /// Two at once would ask twice.
+    /// Two requests at once would ask twice.
     listing: tokio::sync::Mutex<()>,
 }
 
 #[derive(Debug, Default)]
 struct Known {
     tools: Option<Arc<Definitions>>,
-    /// Whether it was listed since the server last said that it changed.
+    /// Whether it was read since the server last reported a change.
     is_fresh: bool,
 }
 
@@ -37,7 +37,7 @@ impl ToolList {
         self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Trusts nothing that was listed any more: the server says that it changed, or is another one.
+    /// Marks the list as outdated: the server reported a change, or has restarted.
     pub(super) fn spoil(&self) {
         self.lock().is_fresh = false;
     }
@@ -49,19 +49,19 @@ impl ToolList {
 }
 
 impl McpClient {
-    /// Lists the tools of the server; while it is away, what it listed last.
+    /// Lists the tools of the server; while it is unavailable, those of its last list.
     ///
     /// # Errors
-    /// It has never listed any and is away, or it refuses: what is said of it.
+    /// It has never listed any and is unavailable, or it refuses; the error gives the reason.
     pub async fn list(&self) -> Result<Arc<Definitions>, Outcome> {
         let _turn = self.tools.listing.lock().await;
         self.ask_all().await
     }
 
-    /// Lists the tools as they were listed since the server last said that they changed; it is asked where it was not.
+    /// Lists the tools, reading the list again if the server has reported a change.
     ///
     /// # Errors
-    /// As [`Self::list`].
+    /// Fails like [`Self::list`].
     pub async fn listed(&self) -> Result<Arc<Definitions>, Outcome> {
         if let Some(fresh) = self.tools.fresh() {
             return Ok(fresh);
@@ -73,20 +73,20 @@ impl McpClient {
         }
     }
 
-    /// Returns what was listed last; empty: it has never listed any.
+    /// Returns the last list; empty if there has been none.
     #[must_use]
     pub fn known(&self) -> Arc<Definitions> {
         self.tools.lock().tools.clone().unwrap_or_default()
     }
 
-    /// Asks for every page.
+    /// Reads every page.
     async fn ask_all(&self) -> Result<Arc<Definitions>, Outcome> {
         let live = match self.state.live().await {
             Ok(live) => live,
-            // Better what was there a moment ago than nothing.
+            // An outdated list is better than none.
             Err(outcome) => return self.tools.lock().tools.clone().ok_or(outcome),
         };
-        // What it says while it is asked counts.
+        // Changes reported while it is read count.
         self.tools.lock().is_fresh = true;
         let found = match live.capability("tools") {
             None => Ok(Definitions::new()),

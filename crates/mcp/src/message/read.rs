@@ -1,7 +1,7 @@
-//! From bytes to messages: strict with what a client sends, patient with a server.
+//! Parses messages: strictly from a client, leniently from a server.
 //!
-//! A client's message is judged, so it must mean one thing: a duplicate key is
-//! refused at any depth. What a server answers is nobody's to judge.
+//! A client's message is judged, so it must be unambiguous: a duplicate key is refused at any depth. A server's answer is not
+//! judged.
 
 use std::{
     borrow::Cow,
@@ -21,24 +21,24 @@ use super::{
     raw,
 };
 
-/// What one piece of text held.
+/// Contents of one text.
 #[derive(Debug)]
 pub enum Frame {
     /// One message.
     One(Envelope),
-    /// Several in an array, each read by itself.
+    /// Several messages in an array, each parsed separately.
     Batch(Vec<Result<Envelope, Malformed>>),
 }
 
-/// A text that holds no message.
+/// A text without a valid message.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]
 pub struct Malformed {
-    /// The code of JSON-RPC for it.
+    /// JSON-RPC code of the error.
     pub code: i64,
     /// What is wrong with it.
     pub message: String,
-    /// The request that was meant, where that can be told.
+    /// The request that was meant, if known.
     pub id: Option<Id>,
 }
 
@@ -67,10 +67,10 @@ impl Malformed {
     }
 }
 
-/// Reads what a client sent, strictly.
+/// Parses a client's message strictly.
 ///
 /// # Errors
-/// It is no JSON, says something twice, or is no message.
+/// It is not JSON, has a duplicate key, or is not a message.
 pub fn read_client(text: &[u8]) -> Result<Frame, Malformed> {
     let value = match interlock_json::parse_unique(text) {
         Ok(value) => value,
@@ -85,14 +85,14 @@ pub fn read_client(text: &[u8]) -> Result<Frame, Malformed> {
     }
 }
 
-/// Says what is wrong with a text, to the request that was meant where that can be told.
+/// Describes what is wrong with a text, for the request that was meant, if known.
 fn refused(text: &[u8], error: &serde_json::Error) -> Malformed {
-    // Reads no value, so that nothing in one can trouble it.
+    // No value is parsed, so that nothing in one can cause another error.
     let Ok(fields) = serde_json::from_slice::<BTreeMap<Cow<'_, str>, &RawValue>>(text) else {
         let (code, what) = if error.is_data() {
             (INVALID_REQUEST, "the message is refused")
         } else {
-            (PARSE_ERROR, "the message is no JSON")
+            (PARSE_ERROR, "the message is not JSON")
         };
         return Malformed::new(code, format!("{what}: {error}"));
     };
@@ -148,17 +148,17 @@ fn params(value: Option<Value>) -> Result<Option<Object>, &'static str> {
 }
 
 fn answer(id: Option<Id>, outcome: Outcome) -> Result<Message, Malformed> {
-    // An error about a message of ours that could not be read has no id; nobody waits for it.
+    // An error about a message that could not be parsed has no id; nobody waits for it.
     if id.is_none() && matches!(outcome, Outcome::Result(_)) {
         return Err(Malformed::new(INVALID_REQUEST, "a result needs an `id`"));
     }
     Ok(Message::Response(Response { id, outcome }))
 }
 
-/// Reads what a server sent; a result keeps its text.
+/// Parses a server's message; a result keeps its text.
 ///
 /// # Errors
-/// It is no message.
+/// It is not a message.
 pub fn read_server(text: &[u8]) -> Result<Vec<Envelope>, Malformed> {
     let stray = |error: serde_json::Error| Malformed::new(PARSE_ERROR, error.to_string());
     if text.trim_ascii_start().starts_with(b"[") {
@@ -169,7 +169,7 @@ pub fn read_server(text: &[u8]) -> Result<Vec<Envelope>, Malformed> {
     Ok(vec![raw.envelope()?])
 }
 
-/// A server's message, read only as far as needed.
+/// A server's message, parsed only as far as needed.
 #[derive(Default)]
 struct RawMessage<'a> {
     version: bool,
@@ -192,7 +192,7 @@ impl<'a> RawMessage<'a> {
                 let params = match self.params {
                     Some(Value::Object(params)) => Some(params),
                     None | Some(Value::Null) => None,
-                    Some(_) => return Err(stray("`params` is no object")),
+                    Some(_) => return Err(stray("`params` is not an object")),
                 };
                 match id {
                     Some(id) => Message::Request(Request { id, method, params }),
@@ -203,7 +203,7 @@ impl<'a> RawMessage<'a> {
                 id,
                 outcome: Outcome::Result(result.to_owned()),
             }),
-            // Some servers write both, the one of them as null.
+            // Some servers write both, one of them as null.
             (None, None, Some(error)) => Message::Response(Response {
                 id,
                 outcome: Outcome::Error(error.to_owned()),
@@ -253,10 +253,10 @@ impl<'de> Visitor<'de> for EnvelopeVisitor {
                 "params" => raw.params = Some(map.next_value()?),
                 "result" => raw.result = Some(map.next_value()?),
                 "error" => raw.error = Some(map.next_value()?),
-                // Means nothing here, and something perhaps to whoever would get it.
+                // It has no meaning here, but might have one for the recipient.
                 _ => drop(map.next_value::<IgnoredAny>()?),
             }
-            // Whose answer it is must be plain.
+            // The request that it answers must be unambiguous.
             if !seen.insert(key.clone()) {
                 return Err(A::Error::custom(format!("`{key}` stands twice")));
             }

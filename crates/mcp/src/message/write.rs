@@ -1,4 +1,4 @@
-//! From messages to bytes: one line each.
+//! Writes messages, one line each.
 
 use serde::Serialize;
 use serde_json::Value;
@@ -6,7 +6,7 @@ use serde_json::Value;
 use super::{Envelope, Id, Message, Outcome};
 
 impl Envelope {
-    /// Writes the message on one line, without an end of line.
+    /// Writes the message on one line, without a line break.
     pub fn write(&self, out: &mut Vec<u8>) {
         out.extend_from_slice(br#"{"jsonrpc":"2.0""#);
         match &self.message {
@@ -53,14 +53,14 @@ fn field(out: &mut Vec<u8>, name: &str, value: &(impl Serialize + ?Sized)) {
 
 fn put(out: &mut Vec<u8>, value: &(impl Serialize + ?Sized)) {
     let start = out.len();
-    // Memory takes everything, and keys are texts; a message that is cut short would be worse than null.
+    // Memory accepts everything, and keys are texts; a truncated message would be worse than null.
     if serde_json::to_writer(&mut *out, value).is_err() {
         out.truncate(start);
         out.extend_from_slice(b"null");
     }
 }
 
-/// Takes ends of line out of a text that is JSON: there they are only space.
+/// Replaces line breaks in JSON text, where they are only white space.
 fn on_one_line(out: &mut [u8], start: usize) {
     let Some(mut rest) = out.get_mut(start..) else {
         return;

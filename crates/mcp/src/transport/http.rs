@@ -1,8 +1,7 @@
-//! A server over HTTP, of any revision, as a link.
+//! A server over HTTP, of any revision, as a channel.
 //!
-//! Every message is a request of its own. What the transport must remember is
-//! here: the session, the revision, the stream the server speaks by. Nothing of
-//! a client's own headers is ever sent: a server gets what the configuration says.
+//! Every message is a separate request. The transport's state is here: the session, the revision, the stream of the server's own
+//! messages. No header of a client is ever forwarded: a server gets those of the configuration.
 
 mod ask;
 mod call;
@@ -36,23 +35,23 @@ use crate::{
     message::{Envelope, Id, Message, Notification, Outcome, Request},
 };
 
-/// How long a server may take to take a connection.
+/// How long a server may take to accept a connection.
 const CONNECT_TIME: Duration = Duration::from_secs(10);
-/// How long a goodbye may take.
+/// How long ending a session may take.
 const GOODBYE_TIME: Duration = Duration::from_secs(2);
-/// How long the first call waits for the stream by which the server speaks without being asked.
+/// How long the first call waits for the stream of the server's own messages.
 const STREAM_TIME: Duration = Duration::from_millis(500);
-/// Redirects that are followed, all to the same origin.
+/// Maximum number of redirects that are followed, all to the same origin.
 const REDIRECTS_MAX: usize = 5;
-/// Messages without an answer that wait to be sent.
+/// Maximum number of messages without an answer that wait to be sent.
 const TOLD_MAX: usize = 256;
 
-/// Which transports a server may speak.
+/// Transports that a server may support.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Speaks {
-    /// Streamable HTTP; the transport before it where the server knows no other.
+    /// Streamable HTTP, or the earlier transport if the server supports no other.
     Any,
-    /// The transport before 2025: one stream of events, and messages posted beside it.
+    /// The transport before 2025: one stream of events, and messages posted separately.
     OneStream,
 }
 
@@ -70,8 +69,8 @@ pub struct HttpServer {
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum HttpServerError {
-    /// It is no address of HTTP.
-    #[error("`{0}` is no address of a server: it begins with `http://` or `https://`")]
+    /// It is not an HTTP address.
+    #[error("`{0}` is not an address of a server: it begins with `http://` or `https://`")]
     Address(String),
     /// It cannot be sent, or is set by the protocol.
     #[error("the header `{0}` cannot be set: take it out")]
@@ -111,7 +110,7 @@ impl HttpServer {
         })
     }
 
-    /// Connects; the server is not asked anything before the first message.
+    /// Connects; nothing is sent to the server before the first message.
     #[must_use]
     pub fn connect(&self, options: &ConnectOptions) -> Connection {
         let (near, far) = Channel::pair();
@@ -139,7 +138,7 @@ impl Dial for HttpServer {
     }
 }
 
-/// Reads a header of the configuration; the protocol's own are none of its.
+/// Parses a header of the configuration, which may not be one of the protocol's own.
 fn header(name: &str, value: &str) -> Option<(HeaderName, HeaderValue)> {
     let name: HeaderName = name.parse().ok()?;
     let own = [
@@ -155,7 +154,7 @@ fn header(name: &str, value: &str) -> Option<(HeaderName, HeaderValue)> {
         return None;
     }
     let mut value = HeaderValue::from_str(value).ok()?;
-    // Most are secrets: they stay out of what is printed.
+    // Most are secrets: they are not printed.
     value.set_sensitive(true);
     Some((name, value))
 }
@@ -167,7 +166,7 @@ fn client(url: &Url) -> Result<Client, HttpServerError> {
     client.build().map_err(|error| broken(&error))
 }
 
-/// Follows a redirect only where it leads to the same origin: what is sent may be secret.
+/// Follows a redirect only to the same origin: the request may contain secrets.
 fn follow(attempt: redirect::Attempt<'_>) -> redirect::Action {
     let first = attempt.previous().first();
     let same = first.is_some_and(|first| first.origin() == attempt.url().origin());
@@ -185,9 +184,9 @@ struct Carrier {
     session: mpsc::Sender<Envelope>,
     options: ConnectOptions,
     state: Mutex<State>,
-    /// Held while a lost session is begun anew.
+    /// Held while a lost session is renewed.
     renewing: tokio::sync::Mutex<()>,
-    /// Whether the server has answered as streamable HTTP does.
+    /// Whether the server has answered with streamable HTTP.
     proven: AtomicBool,
 }
 
@@ -196,11 +195,11 @@ struct Carrier {
 struct State {
     session_id: Option<String>,
     version: Option<String>,
-    /// Grows with every session that is begun anew.
+    /// Number of renewals of the session.
     age: u64,
-    /// How the session was begun.
+    /// Request that began the session.
     initialize: Option<Request>,
-    /// What a new session must be told again.
+    /// Requests to repeat to a new session.
     settings: Vec<Request>,
     schemas: Schemas,
     under_way: HashMap<Id, UnderWay>,
@@ -219,7 +218,7 @@ impl Carrier {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Carries until the session is gone; returns why it ended.
+    /// Carries messages until the session is gone; returns why it ended.
     async fn carry(self: Arc<Self>, mut incoming: mpsc::Receiver<Envelope>) -> String {
         if self.server.speaks == Speaks::OneStream {
             return self.carry_one_stream(incoming, None).await;
@@ -229,7 +228,7 @@ impl Carrier {
         while let Some(envelope) = incoming.recv().await {
             match &envelope.message {
                 Message::Request(request) if begins(&request.method) => {
-                    // Until it is answered there is nothing else to say.
+                    // Nothing else may be sent until it is answered.
                     if let Some(request) = self.begin(envelope).await {
                         teller.abort();
                         return self.carry_one_stream(incoming, Some(request)).await;
@@ -244,7 +243,7 @@ impl Carrier {
                 }
                 Message::Notification(note) if note.method == "notifications/initialized" => {
                     self.tell(&envelope).await;
-                    // What the server asks during the first call may come by its own stream.
+                    // The server's questions during the first call may come through its own stream.
                     let opens = self.listen_beside();
                     timeout(STREAM_TIME, opens).await.ok();
                 }
@@ -259,7 +258,7 @@ impl Carrier {
         "was left".to_owned()
     }
 
-    /// Tells what wants no answer, in order.
+    /// Sends messages that need no answer, in order.
     async fn tell_all(self: Arc<Self>, mut telling: mpsc::Receiver<Envelope>) {
         while let Some(envelope) = telling.recv().await {
             self.tell(&envelope).await;
@@ -275,7 +274,7 @@ impl Carrier {
         }
     }
 
-    /// Asks while other messages go on.
+    /// Sends a request concurrently with other messages.
     fn ask_beside(self: &Arc<Self>, envelope: Envelope) {
         let Message::Request(request) = &envelope.message else {
             return;
@@ -284,7 +283,7 @@ impl Carrier {
         let is_modern = call::modern_version(request).is_some();
         let carrier = Arc::clone(self);
         let own = id.clone();
-        // Under way before it runs, so that it cannot end before it is known.
+        // Registered before it runs, so that it cannot end before it is known.
         let mut state = self.state();
         let task = tokio::spawn(async move {
             carrier.ask(&envelope).await;
@@ -294,7 +293,7 @@ impl Carrier {
         state.under_way.insert(id, UnderWay { task, is_modern });
     }
 
-    /// Gives a request up; `true`: the server must be told.
+    /// Cancels a request; returns `true` if the server must be told.
     fn cancel(&self, note: &Notification) -> bool {
         let Some(id) = cancelled(note) else {
             return true;
@@ -302,7 +301,7 @@ impl Carrier {
         let mut state = self.state();
         match state.under_way.get(&id) {
             Some(under_way) if under_way.is_modern => {
-                // The end of its stream is what tells the server.
+                // The end of its stream tells the server.
                 under_way.task.abort();
                 state.under_way.remove(&id);
                 false
@@ -311,7 +310,7 @@ impl Carrier {
         }
     }
 
-    /// Ends what is under way, and the session.
+    /// Ends open requests, and the session.
     async fn end(&self) {
         let (session_id, tasks) = {
             let mut state = self.state();
@@ -328,12 +327,12 @@ impl Carrier {
         }
     }
 
-    /// Gives a message to the session; `false`: it is gone.
+    /// Delivers a message to the session; returns `false` if it is gone.
     async fn give(&self, envelope: Envelope) -> bool {
         self.session.send(envelope).await.is_ok()
     }
 
-    /// Answers a request in the place of the server.
+    /// Answers a request in place of the server.
     async fn fail(&self, id: &Id, outcome: Outcome) {
         self.give(Envelope::response(id.clone(), outcome)).await;
     }
@@ -343,7 +342,7 @@ impl Carrier {
     }
 }
 
-/// Tells whether nothing may be sent beside a request.
+/// Returns whether nothing may be sent concurrently with a request.
 fn begins(method: &str) -> bool {
     matches!(method, "initialize" | "server/discover")
 }

@@ -1,4 +1,4 @@
-//! A server as a process: its pipes carry the messages, its end ends the connection.
+//! A server as a process: its pipes carry the messages, and its end closes the connection.
 
 use std::{
     collections::BTreeMap, ffi::OsString, io, path::PathBuf, process::Stdio, time::Duration,
@@ -18,29 +18,29 @@ use crate::{
     message::{Envelope, INTERNAL_ERROR, Id, Outcome, read_server},
 };
 
-/// What a server never gets of our environment: with it, it could act as the person.
+/// Environment variables that a server never gets: with them, it could act as the person.
 const WITHHELD: [&str; 1] = ["INTERLOCK_TOKEN"];
-/// How long a server may take to end once nobody talks to it.
+/// How long a server may take to end after its input is closed.
 const END_TIME: Duration = Duration::from_millis(700);
-/// How long a server may take to end once it was told to.
+/// How long a server may take to end after the signal.
 const TERM_TIME: Duration = Duration::from_secs(1);
-/// How long output is read after the process is gone: what it started may hold the pipe.
+/// How long output is read after the process is gone: its children may hold the pipe.
 const DRAIN_TIME: Duration = Duration::from_millis(250);
-/// Bytes that are read at once: every session has such a buffer for each of its servers.
+/// Number of bytes read at once: every session has such a buffer for each of its servers.
 const READ_BYTES: usize = 16 * 1024;
-/// Bytes of a line of a server's standard error that are passed on.
+/// Maximum length of a line of a server's standard error, in bytes.
 const STDERR_BYTES_MAX: usize = 65_536;
 
 /// How a server is started.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Process {
-    /// The program.
+    /// Program to start.
     pub command: OsString,
     /// Its arguments.
     pub args: Vec<OsString>,
-    /// Variables added to our own environment.
+    /// Variables added to this process's environment.
     pub env: BTreeMap<OsString, OsString>,
-    /// Where it runs; `None`: where we do.
+    /// Working directory; `None` for that of this process.
     pub cwd: Option<PathBuf>,
 }
 
@@ -112,7 +112,7 @@ async fn carry(mut child: Child, link: Channel, options: ConnectOptions, fate: F
     }
     let status = end(&mut child, group).await;
     fate.say(ended(status));
-    // Only now the other end learns of it: it finds the reason said.
+    // Only now does the other end learn of it, so that the reason is already set.
     drop(outgoing);
     drop(options.running);
 }
@@ -150,14 +150,14 @@ async fn read_all(
     }
 }
 
-/// Reads a line of a server; bytes that are no text become U+FFFD, so that its answer is not lost.
+/// Parses a line of a server; bytes that are not text become U+FFFD, so that its answer is not lost.
 fn read_printed(line: &[u8]) -> Option<Vec<Envelope>> {
     read_server(line)
         .ok()
         .or_else(|| read_server(String::from_utf8_lossy(line).as_bytes()).ok())
 }
 
-/// Answers a request in the place of a message that is too long to be read.
+/// Answers a request in place of a message that is too long.
 fn too_long(ends: &[u8], options: &ConnectOptions) -> Vec<Envelope> {
     let what = format!(
         "a message of {} is longer than {} bytes",
@@ -167,12 +167,12 @@ fn too_long(ends: &[u8], options: &ConnectOptions) -> Vec<Envelope> {
     failed(ends, &what)
 }
 
-/// Answers a request in the place of a line that cannot be read, where it is meant as an answer.
+/// Answers a request in place of a line that cannot be parsed, if it was meant as an answer.
 fn no_message(line: &[u8], options: &ConnectOptions) -> Vec<Envelope> {
     let text = String::from_utf8_lossy(line);
     let start: String = text.chars().take(200).collect();
     options.notes.tell(&format!(
-        "interlock: {} printed a line that is no message: {start}",
+        "interlock: {} printed a line that is not a message: {start}",
         options.label
     ));
     let answers = ["\"result\"", "\"error\""];
@@ -181,11 +181,11 @@ fn no_message(line: &[u8], options: &ConnectOptions) -> Vec<Envelope> {
     }
     failed(
         line,
-        &format!("{} answered with what is no JSON", options.label),
+        &format!("{} answered with what is not JSON", options.label),
     )
 }
 
-/// Fails the request that a text without a meaning answers; none: it names no request.
+/// Fails the request that a malformed text answers; empty if it names no request.
 fn failed(text: &[u8], what: &str) -> Vec<Envelope> {
     let id = answered_number(text).map(Id::from);
     let answer = |id| Envelope::response(id, Outcome::error(INTERNAL_ERROR, what));
@@ -204,7 +204,7 @@ async fn write_all(stdin: Option<ChildStdin>, session: &mut mpsc::Receiver<Envel
         if session.is_empty() {
             written = written.and(open.flush().await);
         }
-        // It reads no more, but may still say something.
+        // It no longer reads, but may still write something.
         if written.is_err() {
             stdin = None;
         }
@@ -226,7 +226,7 @@ async fn pass_stderr(stderr: ChildStderr, options: ConnectOptions) {
     }
 }
 
-/// Ends a process whose standard input is closed, and all it started.
+/// Ends a process whose standard input is closed, and everything it started.
 async fn end(child: &mut Child, group: Option<u32>) -> io::Result<std::process::ExitStatus> {
     if let Ok(status) = timeout(END_TIME, child.wait()).await {
         signal(group, Signal::Kill);
@@ -256,7 +256,7 @@ fn signal(group: Option<u32>, signal: Signal) {
         Signal::Kill => process::Signal::KILL,
     };
     if let Some(group) = group {
-        // None is left: that is what was wanted.
+        // None is left, which is the goal.
         process::kill_process_group(group, signal).ok();
     }
 }

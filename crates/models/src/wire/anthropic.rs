@@ -338,6 +338,6 @@ fn trouble(error: Option<Trouble>) -> Failure {
             Code::ModelError
         },
         is_passing: is_passing && !is_too_long,
-        ..Failure::passing(format!("the provider broke off ({kind}): {said}"))
+        ..Failure::passing(format!("the provider ended the answer ({kind}): {said}"))
     }
 }

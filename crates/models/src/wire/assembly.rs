@@ -1,4 +1,4 @@
-//! The parts of a message, as they grow; bounded.
+//! Assembles the parts of a message, within limits.
 
 use crate::{
     Answer, Call, FinishReason, Opaque, Part, Usage,
@@ -6,12 +6,12 @@ use crate::{
     wire::{names::Names, raw},
 };
 
-/// Largest message, in bytes of all its parts.
+/// Maximum size of a message, in bytes of all its parts.
 const MESSAGE_BYTES_MAX: usize = 64 << 20;
-/// Parts of one message.
+/// Maximum number of parts of a message.
 const PARTS_MAX: usize = 10_000;
 
-/// The parts of a message so far. A part is named by its place.
+/// The parts of a message so far, identified by index.
 #[derive(Debug, Default)]
 pub(super) struct Assembly {
     parts: Vec<Part>,
@@ -19,7 +19,7 @@ pub(super) struct Assembly {
 }
 
 impl Assembly {
-    /// Counts what is about to be kept.
+    /// Counts what is about to be stored.
     pub(super) fn count(&mut self, bytes: usize) -> Result<(), Failure> {
         self.bytes = self.bytes.saturating_add(bytes);
         if self.bytes > MESSAGE_BYTES_MAX {
@@ -28,7 +28,7 @@ impl Assembly {
         Ok(())
     }
 
-    /// Adds a part; returns its place.
+    /// Adds a part; returns its index.
     pub(super) fn push(&mut self, part: Part) -> Result<usize, Failure> {
         if self.parts.len() >= PARTS_MAX {
             return Err(Failure::lasting(format!(
@@ -50,7 +50,7 @@ impl Assembly {
         Ok(self.parts.len().saturating_sub(1))
     }
 
-    /// Adds text: to the last part where that is text, else as a new one.
+    /// Appends text: to the last part if it is text, otherwise as a new part.
     pub(super) fn text(&mut self, text: &str) -> Result<(), Failure> {
         if let Some(Part::Text(_)) = self.parts.last() {
             return self.text_at(self.parts.len().saturating_sub(1), text);
@@ -58,7 +58,7 @@ impl Assembly {
         self.push(Part::Text(text.to_owned())).map(drop)
     }
 
-    /// Adds text to the part at `at`, where that is text.
+    /// Appends text to the part at `at`, if it is text.
     pub(super) fn text_at(&mut self, at: usize, text: &str) -> Result<(), Failure> {
         self.count(text.len())?;
         if let Some(Part::Text(all)) = self.parts.get_mut(at) {
@@ -67,7 +67,7 @@ impl Assembly {
         Ok(())
     }
 
-    /// Adds to the arguments of the call at `at`.
+    /// Appends to the arguments of the call at `at`.
     pub(super) fn arguments_at(&mut self, at: usize, piece: &str) -> Result<(), Failure> {
         self.count(piece.len())?;
         if let Some(call) = self.call_at(at) {
@@ -84,14 +84,14 @@ impl Assembly {
         }
     }
 
-    /// Replaces what the part at `at` holds for its provider.
+    /// Replaces the provider's data of the part at `at`.
     pub(super) fn opaque_at(&mut self, at: usize, opaque: Opaque) {
         if let Some(part) = self.parts.get_mut(at) {
             *part = Part::Opaque(opaque);
         }
     }
 
-    /// Returns the whole message. `reason` is the provider's, as one of ours.
+    /// Returns the complete message; `reason` is the provider's, already converted.
     pub(super) fn answer(self, names: &Names, reason: FinishReason, usage: Usage) -> Answer {
         let mut parts = self.parts;
         parts.retain(|part| match part {
@@ -122,9 +122,9 @@ impl Assembly {
     }
 }
 
-/// Says of a call whether the cut went through it.
+/// Marks a call as incomplete if the message was cut in the middle of it.
 ///
-/// The text of an object is an object only when its last brace is there.
+/// The text of an object is an object only if its last brace is there.
 fn settle(call: &mut Call, is_cut: bool, is_last: bool) {
     let came = !call.arguments.trim().is_empty();
     if is_cut && ((is_last && !came) || (came && raw::object(&call.arguments).is_none())) {

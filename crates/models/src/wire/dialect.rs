@@ -1,27 +1,26 @@
-//! What a server refuses of what its kind may be sent, learned from its answers.
+//! What a server refuses although its kind accepts it, learned from its answers.
 
 use crate::{Kind, Options, Thinking};
 
-/// What is left out or said otherwise for a server that has refused it.
+/// What is left out or sent differently for a server that has refused it.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Dialect {
     /// `stream_options.include_usage` is left out.
     pub(super) no_usage: bool,
-    /// The bound of tokens goes by its other name.
+    /// The token limit has its other name.
     pub(super) other_limit: bool,
-    /// How hard to think is said the other way.
+    /// The amount of thinking is sent in the other form.
     pub(super) other_thinking: bool,
-    /// How hard to think is left out.
+    /// The amount of thinking is left out.
     pub(super) no_thinking: bool,
     /// The temperature is left out.
     pub(super) no_temperature: bool,
 }
 
 impl Dialect {
-    /// Returns what to say instead after a refusal; `None`: it is about something else.
+    /// Returns the dialect after a refusal; `None` if the refusal has another reason.
     ///
-    /// `said` is the body of an answer with status 400 or 422. Each refusal
-    /// takes away one thing, so that this comes to an end.
+    /// `said` is the body of an answer with status 400 or 422. Each refusal removes one thing, so this terminates.
     pub(crate) fn after(self, kind: Kind, options: &Options, said: &str) -> Option<Self> {
         let said = said.to_ascii_lowercase();
         let names = |words: &[&str]| words.iter().any(|word| said.contains(word));

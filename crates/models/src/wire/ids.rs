@@ -1,16 +1,15 @@
-//! What calls are named by on the wire.
+//! Ids of calls in requests.
 
 use std::collections::BTreeSet;
 
 use crate::Message;
 
-/// Longest name of a call that every provider takes.
+/// Maximum length of an id that every provider accepts.
 const ID_CHARS_MAX: usize = 64;
 
-/// Names every call of a conversation, message by message; those that are no calls have none.
+/// Names every call of a conversation, message by message; those that are not calls have none.
 ///
-/// A provider's own name where it is one and was not used before, else one by
-/// place: the same for the same conversation.
+/// A provider's own id is used if it is valid and unique, otherwise one by position: the same for the same conversation.
 pub(super) fn all(messages: &[Message]) -> Vec<Vec<String>> {
     let mut seen = BTreeSet::new();
     let named = messages.iter().enumerate().map(|(at, message)| {

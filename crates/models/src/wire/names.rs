@@ -1,4 +1,4 @@
-//! Names of tools, as a provider takes them, and back.
+//! Names of tools as a provider accepts them, and the reverse.
 
 use std::collections::BTreeMap;
 
@@ -6,20 +6,20 @@ use sha2::{Digest as _, Sha256};
 
 use crate::{Kind, Message, Request};
 
-/// Hexadecimal digits of a digest that tell changed names apart.
+/// Number of hexadecimal digits of the digest that distinguishes changed names.
 const MARK_CHARS: usize = 8;
 
-/// Names of tools that differ on the wire.
+/// Names of tools that differ in requests.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Names {
-    /// Own name to the wire's.
+    /// Own names to those in requests.
     out: BTreeMap<String, String>,
-    /// And back.
+    /// The reverse.
     back: BTreeMap<String, String>,
 }
 
 impl Names {
-    /// Finds the names of `request` that a provider of this kind does not take.
+    /// Finds the names of `request` that a provider of this kind does not accept.
     pub(crate) fn of(kind: Kind, request: &Request) -> Self {
         let tools = request.tools.iter().map(|tool| tool.name.as_str());
         let called = request.messages.iter().flat_map(Message::calls);
@@ -29,7 +29,7 @@ impl Names {
             if is_lawful(kind, own) || names.out.contains_key(*own) {
                 continue;
             }
-            // INVARIANT: no changed name is a name that stays, nor another changed one.
+            // INVARIANT: no changed name equals an unchanged one, or another changed one.
             let free =
                 |name: &String| !all.contains(&name.as_str()) && !names.back.contains_key(name);
             let Some(name) = (0_u32..).map(|salt| changed(kind, own, salt)).find(free) else {
@@ -46,7 +46,7 @@ impl Names {
         self.out.get(own).map_or(own, String::as_str)
     }
 
-    /// Returns a name as it was before.
+    /// Returns the original of a name.
     pub(crate) fn back(&self, wire: &str) -> String {
         self.back.get(wire).map_or(wire, String::as_str).to_owned()
     }
@@ -79,7 +79,7 @@ fn changed(kind: Kind, own: &str, salt: u32) -> String {
         .finalize();
     let mark: String = digest.iter().map(|byte| format!("{byte:02x}")).collect();
     let plain = own.chars().map(|c| if is_plain(c) { c } else { '_' });
-    // A letter first: not every provider takes a digit there.
+    // A letter first: not every provider accepts a digit there.
     let begin = if own.starts_with(|c: char| c.is_ascii_alphabetic()) {
         ""
     } else {

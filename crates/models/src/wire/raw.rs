@@ -1,9 +1,9 @@
-//! JSON that is kept as the text it came as.
+//! JSON that is kept as received text.
 
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-/// Returns the text where it is a JSON object; another text would not be taken back by a provider.
+/// Returns the text if it is a JSON object; a provider would not accept another text.
 pub(super) fn object(text: &str) -> Option<&RawValue> {
     let raw: &RawValue = serde_json::from_str(text).ok()?;
     raw.get().starts_with('{').then_some(raw)
@@ -11,8 +11,8 @@ pub(super) fn object(text: &str) -> Option<&RawValue> {
 
 /// Returns arguments as an object, whatever the model wrote.
 ///
-/// What is no object is put into one, as text: the model sees again what it
-/// wrote, beside the result that says what is wrong with it.
+/// Anything else is wrapped in an object, as text: the model sees again what it wrote, next to the result that says what is wrong
+/// with it.
 pub(super) fn arguments(text: &str) -> Box<RawValue> {
     let text = if text.trim().is_empty() { "{}" } else { text };
     if let Some(object) = object(text) {

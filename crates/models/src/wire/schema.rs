@@ -1,7 +1,6 @@
-//! Schemas of arguments, as each provider takes them.
+//! Schemas of arguments, in the form that each provider accepts.
 //!
-//! What is left out here is still checked by whoever asked: a schema that is
-//! sent only helps the model to get it right.
+//! Whatever is left out here is still checked by the caller: a schema that is sent only helps the model.
 
 mod gemini;
 
@@ -9,7 +8,7 @@ use serde_json::{Map, Value, json};
 
 pub(super) use gemini::gemini;
 
-/// Keywords that hold one schema.
+/// Keywords with one schema.
 const ONE: [&str; 9] = [
     "items",
     "additionalProperties",
@@ -21,9 +20,9 @@ const ONE: [&str; 9] = [
     "propertyNames",
     "unevaluatedProperties",
 ];
-/// Keywords that hold a list of schemas.
+/// Keywords with a list of schemas.
 const LIST: [&str; 5] = ["anyOf", "oneOf", "allOf", "prefixItems", "items"];
-/// Keywords that hold schemas by name.
+/// Keywords with a map of schemas.
 const NAMED: [&str; 5] = [
     "properties",
     "patternProperties",
@@ -31,10 +30,10 @@ const NAMED: [&str; 5] = [
     "definitions",
     "dependentSchemas",
 ];
-/// Longest name of a property that Anthropic takes.
+/// Maximum length of a property name that Anthropic accepts.
 const PROPERTY_CHARS_MAX: usize = 64;
 
-/// Anthropic: 2020-12, an object at the root without alternatives, plain names.
+/// Converts a schema for Anthropic: 2020-12, an object at the root without alternatives, plain names.
 pub(super) fn anthropic(schema: &Value) -> Value {
     let mut schema = root(schema, &["anyOf", "oneOf", "allOf"]);
     each(&mut schema, &mut |schema| {
@@ -52,7 +51,7 @@ pub(super) fn anthropic(schema: &Value) -> Value {
     schema
 }
 
-/// OpenAI, not strict: an object at the root without alternatives, lists that say of what.
+/// Converts a schema for OpenAI, not strict: an object at the root without alternatives, lists with item types.
 pub(super) fn openai(schema: &Value) -> Value {
     let mut schema = root(schema, &["anyOf", "oneOf", "allOf", "enum", "not"]);
     if let Some(root) = schema.as_object_mut() {
@@ -72,7 +71,7 @@ pub(super) fn openai(schema: &Value) -> Value {
     schema
 }
 
-/// Ollama: every schema below the root is an object.
+/// Converts a schema for Ollama: every schema below the root is an object.
 pub(super) fn ollama(schema: &Value) -> Value {
     let mut schema = root(schema, &[]);
     if let Some(root) = schema.as_object_mut() {
@@ -94,7 +93,7 @@ pub(super) fn ollama(schema: &Value) -> Value {
     schema
 }
 
-/// Says that the root is an object, and leaves `without` out of it.
+/// Makes the root an object, and removes the keywords of `without` from it.
 fn root(schema: &Value, without: &[&str]) -> Value {
     let mut made = Map::new();
     made.insert("type".to_owned(), json!("object"));
@@ -104,12 +103,12 @@ fn root(schema: &Value, without: &[&str]) -> Value {
             .filter(|(key, _)| !without.contains(&key.as_str()));
         made.extend(kept.map(|(key, value)| (key.clone(), value.clone())));
     }
-    // A list of kinds at the root is refused; it can only be an object.
+    // A list of types at the root is refused; it can only be an object.
     made.insert("type".to_owned(), json!("object"));
     Value::Object(made)
 }
 
-/// Visits a schema and all within it. As deep as JSON is read, which is bounded.
+/// Visits a schema and all schemas within it; the depth is that of the parsed JSON, which is bounded.
 fn each(schema: &mut Value, visit: &mut impl FnMut(&mut Map<String, Value>)) {
     let Value::Object(map) = schema else { return };
     visit(map);

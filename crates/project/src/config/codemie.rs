@@ -141,7 +141,7 @@ impl McpServerConfig {
             (Some(config), true) => config,
             (None, _) => &flat,
             (Some(_), false) => {
-                return Err("what stands in `config` stands beside it, too".to_owned());
+                return Err("a key of `config` is also written next to it".to_owned());
             }
         };
         Ok(ServerWork {
@@ -255,7 +255,7 @@ fn variable_name(name: String) -> Result<String, String> {
         return Ok(name);
     }
     Err(format!(
-        "`{name}` cannot be the name of a variable: it holds letters, digits and `_`"
+        "`{name}` cannot be the name of a variable: it may contain letters, digits and `_`"
     ))
 }
 

@@ -37,7 +37,7 @@ impl TryFrom<String> for ProviderName {
         let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
         if name.is_empty() || name.len() > NAME_CHARS_MAX || !name.chars().all(plain) {
             return Err(format!(
-                "`{name}` cannot be the name of a provider: it holds letters, digits, `-`, `_` and `.`, at most {NAME_CHARS_MAX}"
+                "`{name}` cannot be the name of a provider: it may contain letters, digits, `-`, `_` and `.`, at most {NAME_CHARS_MAX}"
             ));
         }
         Ok(Self(name))
@@ -146,7 +146,7 @@ pub(super) fn flaw(config: &Config) -> Option<String> {
         let name = name.as_str();
         if one.kind.is_none() && Kind::from_str(name).is_err() {
             return Some(format!(
-                "`[providers.{name}]` says no `kind`: `anthropic`, `openai`, `gemini` or `ollama`"
+                "`[providers.{name}]` has no `kind`: `anthropic`, `openai`, `gemini` or `ollama`"
             ));
         }
         if one.api_key_env.is_some() && one.api_key_file.is_some() {
@@ -157,7 +157,7 @@ pub(super) fn flaw(config: &Config) -> Option<String> {
         let own = Kind::from_str(name).ok();
         if own.is_some() && one.kind.is_some() && own != one.kind {
             return Some(format!(
-                "`[providers.{name}]` is of another `kind` than its name says: take another name"
+                "`[providers.{name}]` has another `kind` than its name implies: choose another name"
             ));
         }
         let file = one.api_key_file.as_ref()?;

@@ -27,11 +27,11 @@ impl ServerName {
         let why = if name.is_empty() {
             "it is empty"
         } else if !name.chars().all(plain) {
-            "it may hold letters, digits, `-` and `_` only"
+            "it may contain only letters, digits, `-` and `_`"
         } else if name.len() > NAME_CHARS_MAX {
             "it is longer than 64 characters"
         } else if name.contains("__") || name.starts_with('_') || name.ends_with('_') {
-            "`__` stands between server and tool, so it may neither hold `__` nor begin or end with `_`"
+            "`__` separates server and tool, so it may neither contain `__` nor begin or end with `_`"
         } else if matches!(
             name.to_ascii_lowercase().as_str(),
             "interlock" | "statewright"
@@ -204,7 +204,7 @@ impl TryFrom<Written> for ServerConfig {
 
     fn try_from(written: Written) -> Result<Self, String> {
         if written.timeout_ms == Some(0) {
-            return Err("`timeout_ms` is 0: leave it out or take a larger number".to_owned());
+            return Err("`timeout_ms` is 0: leave it out or choose a larger number".to_owned());
         }
         let (shared, timeout_ms) = (written.shared, written.timeout_ms);
         let enabled = written.enabled.unwrap_or(true);

@@ -206,7 +206,7 @@ fn a_provider_is_read_and_what_is_wrong_with_one_is_told() {
     );
     check(
         "[prices.\"a/b\"]\ninput = -1\noutput = 1\n",
-        &["line 2", "`-1` is no price"],
+        &["line 2", "`-1` is not a price"],
     );
     check(
         "[prices.\"a/b\"]\ninput = 1.0000001\noutput = 1\n",

@@ -58,7 +58,7 @@ fn a_name_is_an_alias_then_a_provider_and_a_name_then_a_prefix() {
     let told = |name: &str| all.find(Some(name)).unwrap_err().to_string();
     assert!(told("fats").contains("did you mean `fast`?"));
     assert!(told("anthropc/x").contains("did you mean `anthropic`?"));
-    assert!(told("openai/").contains("is no model"));
+    assert!(told("openai/").contains("is not a model"));
     assert!(matches!(
         models("", "").find(None),
         Err(ModelSetupError::None)

@@ -181,7 +181,7 @@ impl Reader<'_> {
             let whole = written
                 .bytes()
                 .all(|byte| byte.is_ascii_digit() || byte == b'-');
-            // Leading zeros are no number to Python.
+            // Leading zeros are not a number to Python.
             Number::from_f64(value).filter(|_| !whole)
         })?;
         self.rest = rest;

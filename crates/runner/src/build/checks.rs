@@ -1,4 +1,4 @@
-//! What must hold of the servers' tools before a run begins or goes on.
+//! Conditions on the servers' tools that must hold before a run begins or continues.
 
 use interlock_core::{
     machine::{Activity, Machine},
@@ -8,7 +8,7 @@ use interlock_tools::Tool;
 
 use crate::{build_error::BuildError, stage::Servers};
 
-/// Refuses a stage of `machine` that is to end with the name of a server's tool.
+/// Refuses a stage of `machine` whose completion tool has the name of a server's tool.
 pub(super) fn leave_free(machine: &Machine, servers: &dyn Servers) -> Result<(), BuildError> {
     let listed = servers.listed();
     let machines = std::iter::once(machine).chain(machine.machines.values());
@@ -36,7 +36,7 @@ pub(super) fn leave_free(machine: &Machine, servers: &dyn Servers) -> Result<(),
     Ok(())
 }
 
-/// Refuses to go on with a stage whose tools are not there any more.
+/// Refuses to continue a stage whose tools no longer exist.
 pub(super) fn still_there(
     machine: &Machine,
     run: &Run,
@@ -63,7 +63,7 @@ pub(super) fn still_there(
         });
         if let Some(tool) = gone {
             return Err(BuildError::Unusable(format!(
-                "`{}` works with the tool `{tool}`, which no MCP server has now: the run stays where it is",
+                "`{}` works with the tool `{tool}`, which no MCP server has now: the run is unchanged",
                 frame.at
             )));
         }

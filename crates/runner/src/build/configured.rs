@@ -1,4 +1,4 @@
-//! Servers, values and other runs that tool states and custom nodes ask for.
+//! Servers, values and other runs that tool states and custom nodes need.
 
 use std::{error::Error, path::PathBuf, sync::Arc};
 
@@ -17,14 +17,14 @@ use crate::{
     stage::Servers,
 };
 
-/// What person and project have configured, as far as it counts.
+/// The configuration of person and project, as far as it applies.
 pub(super) struct Configuration {
     pub(super) environment: Environment,
     pub(super) root: PathBuf,
     pub(super) config: RunConfig,
     pub(super) assets: Assets,
     pub(super) launcher: Launcher,
-    /// Where lines of servers go; `None`: nowhere yet.
+    /// Receiver of servers' lines; `None` until there is one.
     pub(super) screen: Option<Arc<dyn Screen>>,
 }
 
@@ -75,7 +75,7 @@ impl Configured for Configuration {
     }
 }
 
-/// Writes an error and its causes in one line.
+/// Formats an error and its causes in one line.
 fn told(error: &dyn Error) -> String {
     let mut text = error.to_string();
     let mut cause = error.source();

@@ -1,4 +1,4 @@
-//! The models that stages of a run may call: found, and ready, before the first stage.
+//! The models that stages of a run may call, found and ready before the first stage.
 
 use std::{
     collections::BTreeMap,
@@ -23,14 +23,14 @@ pub(super) struct ConfiguredModels {
     client: Client,
     environment: Environment,
     configured: Configured,
-    /// By the name that a workflow has for it; empty: the configured one.
+    /// Models by their names in the workflow; the empty name is the configured default.
     ready: Mutex<BTreeMap<String, ReadyModel>>,
 }
 
 impl ConfiguredModels {
-    /// Makes every model that `machine` names ready; `said` is for stages that name none.
+    /// Prepares every model that `machine` names; `said` is for stages that name none.
     ///
-    /// Refused before anything starts: a name that is none, a key that is missing.
+    /// An unknown name or a missing key is refused before anything starts.
     pub(super) fn of(
         machine: &Machine,
         said: Option<&str>,
@@ -76,7 +76,7 @@ impl ConfiguredModels {
     }
 }
 
-/// Lists the models that the stages of `machine` name; `None`: one that nobody names.
+/// Lists the models that the stages of `machine` name; `None` represents the default.
 fn wanted<'m>(machine: &'m Machine, said: Option<&'m str>) -> Vec<Option<&'m str>> {
     let of_run = machine.stages.as_ref();
     let of_run = of_run.and_then(|rules| rules.model.as_deref());
@@ -94,7 +94,7 @@ fn wanted<'m>(machine: &'m Machine, said: Option<&'m str>) -> Vec<Option<&'m str
     wanted
 }
 
-/// Lists the models that states name which put records together by one call each; empty: none is called.
+/// Lists the models of states that summarize records with one call each; empty if none is called.
 fn of_records(machine: &Machine, said: Option<&str>) -> Vec<Option<String>> {
     let machines = std::iter::once(machine).chain(machine.machines.values());
     let works = machines.flat_map(|machine| machine.states.values());
@@ -131,7 +131,7 @@ impl Models for ConfiguredModels {
         heard: &mut dyn FnMut(Heard<'_>),
     ) -> Result<Answer, ModelError> {
         let Some(ready) = self.ready_model(model) else {
-            // Found before it is called.
+            // It was found before it is called.
             return Err(ModelError {
                 failure: interlock_models::Failure {
                     code: interlock_models::Code::ModelError,

@@ -1,4 +1,4 @@
-//! What the model of one state has beside what all stages have: servers, folders, values.
+//! Additions for the model of one state: servers, folders, values.
 
 use std::{
     sync::Arc,
@@ -29,7 +29,7 @@ use crate::{
     stage::{Served, ServedEnd, Servers, StageOrder, Stages},
 };
 
-/// Fits what stages work with to the state of `order`; `None`: it has nothing of its own.
+/// Adapts the context of stages to the state of `order`; `None` if the state has nothing of its own.
 pub(crate) fn fitted(
     order: &StageOrder,
     context: &RunContext,
@@ -87,7 +87,7 @@ pub(crate) fn fitted(
     Ok(Some(fitted))
 }
 
-/// Returns the servers of the configuration that may have a tool which the agent lists.
+/// Returns the servers of the configuration that may have a tool that the agent lists.
 fn configured(agent: &AgentWork, nodes: &Nodes) -> Vec<ServerWork> {
     let wants = |id: &str, server: &ServerWork| {
         agent
@@ -108,19 +108,19 @@ fn configured(agent: &AgentWork, nodes: &Nodes) -> Vec<ServerWork> {
         .collect()
 }
 
-/// Servers of one state, and behind them those of the run.
+/// Servers of one state, followed by those of the run.
 ///
-/// One of the run that is called as one of the state is not seen.
+/// A server of the run with the same name as one of the state is hidden.
 struct Joined {
     all: Vec<One>,
     run: Option<Arc<dyn Servers>>,
-    /// What the tools of the state's own servers are called behind.
+    /// Prefixes of the tools of the state's own servers.
     names: Vec<String>,
 }
 
 struct One {
     servers: Arc<dyn Servers>,
-    /// Tokens of one result.
+    /// Maximum number of tokens of one result.
     tokens_max: Option<u64>,
     /// Values that no result may show.
     secrets: Secrets,
@@ -157,7 +157,7 @@ impl Joined {
         Ok(())
     }
 
-    /// Finds whose tool is called so; those of the state come first.
+    /// Finds the server of a tool; those of the state come first.
     fn whose(&self, tool: &str) -> Option<(&Arc<dyn Servers>, Option<&One>)> {
         let own = self
             .all
@@ -171,7 +171,7 @@ impl Joined {
         })
     }
 
-    /// Tells whether a tool of a server of the run stands behind a server of the state.
+    /// Returns whether a server of the state hides a tool of the run's servers.
     fn is_hidden(&self, served: &Served) -> bool {
         let own = |name: &String| self.names.iter().any(|own| name.starts_with(own));
         served.served_as.iter().any(own)
@@ -185,7 +185,7 @@ impl Servers for Joined {
         let of_run = of_run.filter(|served| !self.is_hidden(served));
         let mut listed: Vec<Served> = Vec::new();
         for served in own.chain(of_run) {
-            // Of two tools of one name the first is called.
+            // Of two tools with the same name, the first is called.
             if listed
                 .iter()
                 .all(|known| known.spec.name != served.spec.name)

@@ -1,7 +1,7 @@
-//! Servers whose program or address is a template: the data of the run chooses what is started.
+//! Servers whose program or address is a template, so that the data of the run chooses what is started.
 //!
-//! What a model put out must start nothing that nobody knows of: the log tells it first, and in a
-//! project that nobody has said they trust a person is asked.
+//! The output of a model must start nothing unknown: it is first written to the log, and in a project that is not trusted, a
+//! person is asked.
 
 use std::{
     sync::mpsc::{RecvTimeoutError, channel},
@@ -21,24 +21,24 @@ use crate::{
     stage::{Answers, ChannelAnswer, People, WantedWord},
 };
 
-/// The code of a server that nobody has allowed.
+/// Code of a server that nobody has allowed.
 const NOT_ALLOWED: &str = "server_not_allowed";
-/// Characters of a program or an address that are shown.
+/// Maximum number of characters shown of a program or an address.
 const SHOWN_MAX: usize = 2_000;
 
-/// What a state starts its servers with.
+/// Context in which a state starts its servers.
 pub(super) struct Starting<'a> {
     pub(super) nodes: &'a Nodes,
     pub(super) talk: &'a Talk,
-    /// Who can be asked.
+    /// The people who can be asked.
     pub(super) people: Option<&'a People>,
-    /// The state's path, as shown.
+    /// The state's path, as shown to people.
     pub(super) path: &'a str,
     pub(super) given_up: &'a dyn Fn() -> bool,
 }
 
 impl Starting<'_> {
-    /// Lets a server start, unless the data of the run chose it and nobody allows it.
+    /// Allows a server to start, unless the data of the run chose it and nobody allows it.
     pub(super) fn check(
         &self,
         server: &ServerWork,
@@ -55,7 +55,7 @@ impl Starting<'_> {
         if self.nodes.configured.trusts_project() {
             return Ok(());
         }
-        // One question at a time, and one for the same server.
+        // One question at a time, and one question for equal servers.
         let mut allowed = loop {
             match self.nodes.allowed() {
                 Some(allowed) => break allowed,
@@ -71,7 +71,7 @@ impl Starting<'_> {
         Ok(())
     }
 
-    /// Asks a person; an error: not a yes.
+    /// Asks a person; returns an error unless the person approves.
     fn ask(&self, asked: &ServerRequest, what: &str) -> Result<(), Failed> {
         let name = &asked.name;
         let Some(terminal_prompt) = self.people.and_then(|people| people.here.as_ref()) else {
@@ -84,7 +84,7 @@ impl Starting<'_> {
         };
         let (say, said) = channel();
         let answers = Answers::new(move |word| {
-            // Nobody waits for it any more when it cannot be sent.
+            // If it cannot be sent, nobody waits for it any more.
             let _ = say.send(word);
         });
         let open = terminal_prompt.ask(
@@ -126,7 +126,7 @@ impl Starting<'_> {
     }
 }
 
-/// Tells whether the data of the run says what is started or called; values sent along do not count.
+/// Returns whether the data of the run determines what is started or called; values sent along do not count.
 fn is_chosen(server: &ServerWork) -> bool {
     match &server.start {
         ServerStart::Configured(_) => false,
@@ -140,7 +140,7 @@ fn is_chosen(server: &ServerWork) -> bool {
     }
 }
 
-/// Says what is started or called.
+/// Describes what is started or called.
 fn shown(asked: &ServerRequest) -> String {
     let text = |key: &str| asked.written.get(key).and_then(Value::as_str);
     if let Some(url) = text("url") {
@@ -153,7 +153,7 @@ fn shown(asked: &ServerRequest) -> String {
     format!("started by `{}`", one_line(&words.join(" "), SHOWN_MAX))
 }
 
-/// Writes a word so that it is seen where it ends.
+/// Quotes a word so that its end is visible.
 fn quoted(word: &str) -> String {
     let plain = |c: char| c.is_alphanumeric() || "/._-+=:@%,".contains(c);
     if !word.is_empty() && word.chars().all(plain) {

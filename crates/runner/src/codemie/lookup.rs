@@ -1,4 +1,4 @@
-//! Whether somebody has each tool that a workflow names, before its first state.
+//! Checks before the first state that each tool that a workflow names exists.
 
 use interlock_core::machine::{Activity, Machine, NodeKind, ServerStart, ServerWork, TaskKind};
 use interlock_expr::text::ValueTemplate;
@@ -13,11 +13,10 @@ use crate::stage::{Served, Servers};
 
 /// Looks up every tool that only a server of the configuration can have.
 ///
-/// Servers are started for it where any is needed. One whose fields have templates is started
-/// only later: it may have any tool.
+/// Servers are started for this if needed. A server whose fields have templates is started only later: it may have any tool.
 ///
 /// # Errors
-/// Nobody has a tool, or a server cannot be started; one sentence.
+/// A tool does not exist, or a server cannot be started; one sentence.
 pub fn look_up(
     machine: &Machine,
     configured: &dyn Configured,
@@ -63,7 +62,7 @@ fn is_there(name: &str, id: &str, tools: &[Served]) -> bool {
     }
 }
 
-/// Lists the tools that neither are built in nor come with a server of their own, each with its state.
+/// Lists the tools that are neither built in nor provided by a server of their own, each with its state.
 fn wanted(machine: &Machine) -> Vec<(String, String)> {
     let mut wanted = Vec::new();
     let machines = std::iter::once(machine).chain(machine.machines.values());

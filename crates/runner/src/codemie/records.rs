@@ -1,4 +1,4 @@
-//! `state_processor_node`: what ended states gave, each as it is or as a model has it.
+//! `state_processor_node`: combines the outputs of ended states, unchanged or processed by a model.
 
 use std::{
     sync::Arc,
@@ -20,18 +20,18 @@ use crate::{
     stage::{CONFLICT, KeptAnswer, Model, Stages, Tries, finish, keep, read, sha256, usage},
 };
 
-/// Model calls that one node may make.
+/// Maximum number of model calls of one node.
 const CALLS_MAX: usize = 1_000;
 
 impl Worked<'_> {
-    /// Puts together what ended states gave.
+    /// Combines the outputs of ended states.
     pub(super) fn records(&mut self) -> Result<NodeOutput, Failed> {
         let node: RecordsNode = self.input()?;
         let (machine, events) = self.history(&node)?;
         let own = self.node.run.frame(&self.node.path);
         let own = own.map(|frame| self.node.machine.shown(&frame.at).clone());
         let own = own.ok_or_else(|| Failed::new(1, "its frame is not there any more"))?;
-        // Of another run no state is its own, whatever it is called.
+        // In another run, no state is the node itself, even one of the same name.
         let own = match node.run {
             Some(_) => StateName::new(""),
             None => own,
@@ -65,7 +65,7 @@ impl Worked<'_> {
         Ok(made)
     }
 
-    /// Returns the events that are looked through, with the machine they are of.
+    /// Returns the events to search, with the machine that they belong to.
     fn history(&self, node: &RecordsNode) -> Result<(Arc<Machine>, Vec<Event>), Failed> {
         let Some(run) = &node.run else {
             return Ok((Arc::clone(&self.node.machine), self.node.events.clone()));
@@ -76,7 +76,7 @@ impl Worked<'_> {
         Ok((Arc::new(machine), events))
     }
 
-    /// Asks a model of one record, unless it has answered that already.
+    /// Asks a model about one record, unless it has already answered.
     fn ask(
         &self,
         node: &RecordsNode,
@@ -137,7 +137,7 @@ impl Worked<'_> {
         said(&kept)
     }
 
-    /// Makes what a model is sent of one record: the same bytes for the same log.
+    /// Creates the request to a model about one record: the same log gives the same bytes.
     fn request(
         &self,
         node: &RecordsNode,
@@ -160,7 +160,7 @@ impl Worked<'_> {
     }
 }
 
-/// Returns what an answer says.
+/// Returns the text of an answer.
 fn said(kept: &KeptAnswer) -> Result<String, Failed> {
     match kept.answer.finish {
         interlock_models::FinishReason::Refused => Err(reasoned(

@@ -1,4 +1,4 @@
-//! Which server has a tool, and how it is started for a tool state.
+//! Finds the server of a tool, and starts it for a tool state.
 
 use std::sync::Arc;
 
@@ -17,19 +17,19 @@ use crate::{
     stage::{Served, Servers},
 };
 
-/// The code of a tool that is nowhere.
+/// Code of a tool that does not exist.
 const UNDEFINED: &str = "undefined_tool";
 
 /// A tool of a server.
 pub(super) struct Found {
     pub(super) servers: Arc<dyn Servers>,
     pub(super) served: Served,
-    /// Tokens of one result.
+    /// Maximum number of tokens of one result.
     pub(super) tokens_max: Option<u64>,
 }
 
 impl Worked<'_> {
-    /// Finds a tool of the server that the tool brings along.
+    /// Finds a tool of the server that is defined with the tool.
     pub(super) fn tool_of_own(
         &mut self,
         tool: &str,
@@ -53,7 +53,7 @@ impl Worked<'_> {
         }
     }
 
-    /// Finds a tool of any server of the configuration: `server/tool`, or a name that one alone has.
+    /// Finds a tool of any server of the configuration: `server/tool`, or a unique name.
     pub(super) fn tool_of_configuration(&mut self, name: &str) -> Result<Found, Failed> {
         let nodes = self.nodes()?;
         let (wanted, tool) = match name.split_once('/') {
@@ -105,7 +105,7 @@ impl Worked<'_> {
         }
     }
 
-    /// Starts a server, its fields filled.
+    /// Starts a server with its fields filled.
     fn begin(&mut self, server: &ServerWork, strict: bool) -> Result<Arc<dyn Servers>, Failed> {
         let (asked, secrets) = {
             let nodes = self.nodes()?;
@@ -128,13 +128,13 @@ impl Worked<'_> {
     }
 }
 
-/// Says that a server does not run.
+/// Describes that a server is not running.
 pub(super) fn not_started(why: &NotStarted) -> Failed {
     let passing = why.passing.then(Passing::default);
     reasoned("tool_failed", why.to_string(), passing)
 }
 
-/// Fills the fields of a server; also returns the values that nobody may see.
+/// Fills the fields of a server; also returns the values that must stay secret.
 pub(super) fn asked(
     configured: &dyn Configured,
     server: &ServerWork,
@@ -151,7 +151,7 @@ pub(super) fn asked(
         let filled = fill(template, given.values(), strict).map_err(|error| failed(&error))?;
         Ok(Value::String(filled.0))
     };
-    // A block that stays as it is written names no program and no address.
+    // An unfilled block names no program and no address.
     let whole = |key: &str, template: &Template| -> Result<Value, Failed> {
         let named = |why: &str| format!("`{key}` of the server `{}` {why}", server.name);
         let filled = fill(template, given.values(), true).map_err(|error| Failed {
@@ -237,7 +237,7 @@ pub(super) fn asked(
     ))
 }
 
-/// Lays values below what templates see beside the context.
+/// Adds values to the inputs of templates, with lower precedence than the context.
 pub(super) fn with(given: &Inputs, values: &[(String, String)]) -> Inputs {
     let mut given = given.clone();
     for (name, value) in values {
@@ -247,11 +247,11 @@ pub(super) fn with(given: &Inputs, values: &[(String, String)]) -> Inputs {
     given
 }
 
-/// Tells whether a tool that is listed is the one called `tool`.
+/// Returns whether a listed tool is the one called `tool`.
 pub(super) fn has(served: &Served, server: &str, tool: &str) -> bool {
     served.spec.name == tool
         || served.served_as.iter().any(|name| {
-            // `mcp__SERVER__TOOL` comes first, and its server is one made of letters that names may have.
+            // `mcp__SERVER__TOOL` comes first; its server is written with the letters that names may have.
             name == tool
                 || name
                     .strip_suffix(tool)

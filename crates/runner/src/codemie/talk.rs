@@ -1,4 +1,4 @@
-//! The line of a node to the loop that drives its run, which alone writes to its log.
+//! Channel from a node to the loop that drives its run, which alone writes to the log.
 
 use std::sync::mpsc::channel;
 
@@ -13,7 +13,7 @@ use crate::{
     stage::{Heard, Outbox, Question},
 };
 
-/// The line of one effect under way.
+/// Channel of one running effect.
 pub(crate) struct Talk {
     id: String,
     attempt: u32,
@@ -31,7 +31,7 @@ impl Talk {
         }
     }
 
-    /// Tells the run something; returns when it is in the log.
+    /// Sends a command to the run; returns when it is in the log.
     pub(super) fn tell(&self, command: NodeCommand) -> Result<(), Failed> {
         let (reply, answer) = channel();
         let sent = (self.outbox)(Question {
@@ -44,7 +44,7 @@ impl Talk {
             })),
             reply,
         });
-        // The run is not driven any more, or not this effect of it.
+        // The run is no longer driven, or no longer with this effect.
         let cut = || Failed::new(CANCELLED, "it was stopped");
         if !sent {
             return Err(cut());
@@ -61,7 +61,7 @@ impl Talk {
         }
     }
 
-    /// Has the log tell something before it is done.
+    /// Writes a note to the log before the noted action.
     pub(super) fn note(&self, code: &str, message: String) -> Result<(), Failed> {
         self.tell(NodeCommand::Note {
             code: code.to_owned(),

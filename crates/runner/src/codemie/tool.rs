@@ -16,12 +16,12 @@ use serde_json::Value;
 use super::{CANCELLED, Nodes, Worked, failed, reasoned, servers::Found};
 use crate::{carry::mark, order::Failed, run_context::EFFECT_VARIABLE};
 
-/// The code of a tool that did not do what was asked.
+/// Code of a tool that failed.
 const FAILED: &str = "tool_failed";
-/// Bytes of a result.
+/// Maximum size of a result in bytes.
 const RESULT_BYTES_MAX: usize = 16 * 1024 * 1024;
 
-/// Who carries a call out.
+/// The executor of a call.
 enum Whose {
     Own(Tool),
     Server(Found),
@@ -72,7 +72,7 @@ impl Worked<'_> {
         self.tool_of_configuration(&work.tool).map(Whose::Server)
     }
 
-    /// Carries the call out; returns its result.
+    /// Executes the call; returns its result.
     fn call(
         &self,
         whose: &Whose,
@@ -145,7 +145,7 @@ impl Worked<'_> {
         )
     }
 
-    /// Makes the plan that a shell line is held to; `None`: the call is none.
+    /// Creates the sandbox plan of a shell line; `None` if the call is not one.
     fn plan(
         &self,
         nodes: &Nodes,
@@ -194,12 +194,12 @@ fn misfit(tool: &str, faults: &[ArgumentError]) -> Failed {
     let faults = ArgumentError::sentence(faults);
     reasoned(
         ARGUMENTS,
-        format!("the arguments do not fit `{tool}`: {faults}"),
+        format!("the arguments do not match `{tool}`: {faults}"),
         None,
     )
 }
 
-/// Says how a built-in tool ended.
+/// Describes how a built-in tool ended.
 fn told(tool: Tool, end: ToolEnd) -> Result<String, Failed> {
     let Some(code) = end.code else {
         return Ok(end.text);

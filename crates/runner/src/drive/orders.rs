@@ -1,4 +1,4 @@
-//! From an effect of the engine to an order for whoever carries it out.
+//! Converts an effect of the engine to an order for its executor.
 
 use std::path::PathBuf;
 
@@ -12,7 +12,7 @@ use interlock_core::{
 
 use crate::order::{Capture, Order};
 
-/// Makes the order for `effect`.
+/// Creates the order for `effect`.
 pub(super) fn order(machine: &Machine, run: &Run, effect: &Effect, alone: bool) -> Order {
     let capture = match (&effect.file, &effect.key) {
         (Some(file), _) => Some(Capture::File(PathBuf::from(file))),
@@ -37,7 +37,7 @@ pub(super) fn order(machine: &Machine, run: &Run, effect: &Effect, alone: bool) 
     }
 }
 
-/// A frame with the machine and the state it stands in.
+/// A frame with its machine and state.
 struct Stand<'a> {
     machine: &'a Machine,
     frame: &'a Frame,
@@ -55,7 +55,7 @@ fn stand<'a>(machine: &'a Machine, run: &'a Run, path: &FramePath) -> Option<Sta
     })
 }
 
-/// Names the branches that the frame at `path` runs in; `None`: it runs in none.
+/// Returns the names of the branches that the frame at `path` runs in; `None` outside of branches.
 fn label(machine: &Machine, run: &Run, path: &FramePath) -> Option<String> {
     let mut names = Vec::new();
     let mut path = path.clone();
@@ -70,7 +70,7 @@ fn label(machine: &Machine, run: &Run, path: &FramePath) -> Option<String> {
     (!names.is_empty()).then(|| names.join("/"))
 }
 
-/// Tells whether the output of the state at `path` is the list of a loop's items.
+/// Returns whether the output of the state at `path` is the list of a loop's items.
 fn lists_items(machine: &Machine, run: &Run, path: &FramePath) -> bool {
     let Some(here) = stand(machine, run, path) else {
         return false;
@@ -87,7 +87,7 @@ fn lists_items(machine: &Machine, run: &Run, path: &FramePath) -> bool {
     })
 }
 
-/// Tells whether the run reads the output of the state at `path` although nothing captures it.
+/// Returns whether the run reads the output of the state at `path` although nothing captures it.
 fn is_read(machine: &Machine, run: &Run, path: &FramePath) -> bool {
     let Some(here) = stand(machine, run, path) else {
         return true;
@@ -104,7 +104,7 @@ fn is_read(machine: &Machine, run: &Run, path: &FramePath) -> bool {
         .iter()
         .any(|one| matches!(one.target, Target::End(_)));
     let parent = path.split_last().map(|(parent, _)| parent);
-    // The last output of a called machine is that of the state which called it.
+    // The last output of a called machine is the output of the calling state.
     ends && here.frame.machine.is_some()
         && parent.is_some_and(|parent| {
             stand(machine, run, &parent).is_some_and(|outer| {

@@ -1,4 +1,4 @@
-//! Whether a state may begin, and a transition be taken: put to a person while the run is driven.
+//! Questions about entering a state or taking a transition, put to a person while the run is driven.
 
 use std::collections::BTreeMap;
 
@@ -10,7 +10,7 @@ use crate::{
     stage::{ChannelAnswer, answered},
 };
 
-/// What was put to a person, by the id of the request.
+/// Questions that were put to a person, by the id of the request.
 #[derive(Debug, Default)]
 pub(super) struct Questions(BTreeMap<String, QuestionState>);
 
@@ -18,19 +18,19 @@ pub(super) struct Questions(BTreeMap<String, QuestionState>);
 enum QuestionState {
     /// An answer may come.
     Open,
-    /// Nobody who is asked here will answer it.
+    /// Nobody who was asked here will answer it.
     PutOff,
 }
 
 impl Questions {
-    /// Tells whether an answer is waited for.
+    /// Returns whether an answer is expected.
     pub(super) fn are_open(&self) -> bool {
         self.0.values().any(|asked| *asked == QuestionState::Open)
     }
 }
 
 impl<H: Host> Drive<'_, H> {
-    /// Puts what is asked to a person once, and takes back what is not asked any more.
+    /// Puts each new request to a person once, and withdraws closed ones.
     pub(super) fn put_questions(&mut self) {
         // A run that a person paused asks nothing new.
         if self.run.paused.is_some() {
@@ -60,7 +60,7 @@ impl<H: Host> Drive<'_, H> {
         }
     }
 
-    /// Takes what a channel says; what was answered meanwhile stays as it is.
+    /// Handles a channel's answer; a request that was answered meanwhile stays as it is.
     pub(super) fn said(
         &mut self,
         id: &str,

@@ -1,4 +1,4 @@
-//! What the drive has to do with model stages: their slots, their questions, what they are told.
+//! Model stages in the drive loop: their slots, their requests, and reports to them.
 
 use std::{
     mem,
@@ -22,15 +22,15 @@ use crate::{
     stage::{Heard, Question, StageOrder, Standing, concerns},
 };
 
-/// What a stage under way has not been told yet.
+/// What a running stage has not received yet.
 #[derive(Debug)]
 pub(super) struct Listening {
     path: FramePath,
-    /// What happened in its frame.
+    /// Events in its frame.
     events: Vec<Event>,
-    /// Where it is told that this step is not the next any more.
+    /// Where to report that this step is no longer the next.
     waits: Option<(Step, Sender<Heard>)>,
-    /// What it asked while the run stood paused.
+    /// Request that arrived while the run was paused.
     held: Option<Question>,
 }
 
@@ -46,21 +46,21 @@ impl Listening {
 }
 
 impl<H: Host> Drive<'_, H> {
-    /// Tells whether an effect is a model stage.
+    /// Returns whether an effect is a model stage.
     pub(super) fn is_stage(&self, effect: &Effect) -> bool {
         let frame = self.run.frame(&effect.frame);
         frame.is_some_and(|frame| stage_of(self.machine, frame).is_some())
     }
 
-    /// Tells whether an attempt of the stage is under way, and so has its slot.
+    /// Returns whether an attempt of the stage is running, and so has its slot.
     pub(super) fn has_begun(&self, effect: &Effect) -> bool {
         let frame = self.run.frame(&effect.frame);
         frame.is_some_and(|frame| frame.stay.stage_attempt().is_some())
     }
 
-    /// Returns how many stages may begin beside those that have.
+    /// Returns how many further stages may begin.
     ///
-    /// One that waits for a person keeps its slot.
+    /// A stage that waits for a person keeps its slot.
     pub(super) fn free_slots(&self, list: &[Effect]) -> usize {
         let rules = self.machine.stages.as_ref();
         let most = rules.map_or_else(|| StageRules::default().at_once, |rules| rules.at_once);
@@ -71,7 +71,7 @@ impl<H: Host> Drive<'_, H> {
         most.max(1).saturating_sub(taken.count())
     }
 
-    /// Makes what a stage is started with.
+    /// Creates the input of a stage.
     pub(super) fn stage_order(
         &mut self,
         effect: &Effect,
@@ -101,7 +101,7 @@ impl<H: Host> Drive<'_, H> {
         })
     }
 
-    /// Makes what a tool state or a custom node is computed over.
+    /// Creates the input of a tool state or a custom node.
     pub(super) fn node_order(
         &mut self,
         effect: &Effect,
@@ -122,7 +122,7 @@ impl<H: Host> Drive<'_, H> {
         })
     }
 
-    /// Keeps what happened for the stages it happened in.
+    /// Stores events for the stages in whose frames they happened.
     pub(super) fn note(&mut self, events: &[Event]) {
         for flight in self.flights.values_mut() {
             if let Some(listening) = &mut flight.listening {
@@ -134,7 +134,7 @@ impl<H: Host> Drive<'_, H> {
         }
     }
 
-    /// Loads the run after another writer; stages are told what that one wrote.
+    /// Loads the run after another writer; stages receive the other writer's events.
     pub(super) fn reload(&mut self) -> Result<(), DriveError<H::Error>> {
         let from = self.run.seq;
         self.run = self.host.load().map_err(DriveError::Host)?;
@@ -152,7 +152,7 @@ impl<H: Host> Drive<'_, H> {
         Ok(())
     }
 
-    /// Takes what a stage asks; one that is not under way any more gets no answer.
+    /// Handles a stage's request; a stage that is no longer running gets no answer.
     pub(super) fn asked(&mut self, question: Question) -> Result<(), DriveError<H::Error>> {
         let flight = self.flights.get_mut(&question.id);
         let flight = flight.filter(|flight| flight.attempt == question.attempt && !flight.stopping);
@@ -161,7 +161,7 @@ impl<H: Host> Drive<'_, H> {
         };
         match question.ask {
             Err(step) => listening.waits = Some((step, question.reply)),
-            // Answered when the run goes on.
+            // It is answered when the run continues.
             Ok(_) if self.run.paused.is_some() => listening.held = Some(question),
             Ok(_) => return self.answer(question),
         }
@@ -172,19 +172,19 @@ impl<H: Host> Drive<'_, H> {
         let Ok(ask) = question.ask else {
             return Ok(());
         };
-        // Who asks waits for nothing else.
+        // A stage that asks waits for nothing else.
         let flight = self.flights.get_mut(&question.id);
         if let Some(listening) = flight.and_then(|flight| flight.listening.as_mut()) {
             listening.waits = None;
         }
         let decision = self.submit(*ask)?;
         let told = self.told(&question.id, &decision.reply);
-        // One that has ended meanwhile does not hear it.
+        // A stage that has ended meanwhile does not receive it.
         let _ = question.reply.send(Heard::Run(told));
         Ok(())
     }
 
-    /// Answers what stages asked while the run stood paused; tells whether there was anything.
+    /// Answers requests that arrived while the run was paused; returns whether there were any.
     pub(super) fn answer_held(&mut self) -> Result<bool, DriveError<H::Error>> {
         if self.run.paused.is_some() {
             return Ok(false);
@@ -198,7 +198,7 @@ impl<H: Host> Drive<'_, H> {
         Ok(true)
     }
 
-    /// Tells stages that wait for it that the run has gone on.
+    /// Notifies stages that wait for the run to continue.
     pub(super) fn wake(&mut self) {
         let due: Vec<String> = self
             .flights
@@ -217,7 +217,7 @@ impl<H: Host> Drive<'_, H> {
             let flight = self.flights.get_mut(&id);
             let listening = flight.and_then(|flight| flight.listening.as_mut());
             if let Some((_, reply)) = listening.and_then(|listening| listening.waits.take()) {
-                // One that has ended meanwhile does not hear it.
+                // A stage that has ended meanwhile does not receive it.
                 let _ = reply.send(Heard::Run(told));
             }
         }
@@ -231,9 +231,9 @@ impl<H: Host> Drive<'_, H> {
         Standing::new(reply, run, events)
     }
 
-    /// Takes the end of a stage's thread: the run knows already how the stage stands.
+    /// Handles the end of a stage's thread: the result of the stage is already in the run.
     ///
-    /// A failure with a name is one of the state, before its model was called.
+    /// A failure with a name belongs to the state, before its model was called.
     pub(super) fn stage_ended(&mut self, landed: Landed) -> Result<(), DriveError<H::Error>> {
         match landed.outcome {
             Some(ActivityOutcome::Failed(ref cause)) if cause.code.is_string() => self.land(landed),

@@ -1,4 +1,4 @@
-//! The connections that a run's calls share, and the names of the tools that are there.
+//! The connections that a run's calls share, and the names of the available tools.
 
 use std::{
     collections::HashMap,
@@ -20,29 +20,29 @@ use tokio::{
 
 use super::{CallError, ServedTool, ToolResult, WantedServer, pinned::PinnedTools};
 
-/// How long several servers are waited for; one that is not there by then joins later.
+/// How long to wait for several servers; a server that is not ready by then joins later.
 const START_TIME: Duration = Duration::from_secs(16);
 
-/// What calls that are under way share.
+/// State that open calls share.
 pub(super) struct Inner {
     pub(super) wanted: Vec<WantedServer>,
-    /// A connection to each, in order; `None`: they have ended.
+    /// Connections to each server, in order; `None` once they have ended.
     pub(super) connected: Mutex<Option<Connected>>,
     pub(super) pinned: PinnedTools,
-    /// What each name stands for, as of the newest list.
+    /// Tool of each name, according to the newest list.
     pub(super) named: Mutex<HashMap<String, Named>>,
-    /// Names that belong to tools of the run's own.
+    /// Reserved names of the run's own tools.
     pub(super) reserved: Vec<String>,
 }
 
-/// The connections, and what makes more of them.
+/// The connections, and the means to create more of them.
 #[derive(Clone)]
 pub(super) struct Connected {
     pub(super) clients: Vec<Arc<McpClient>>,
     pub(super) options: ConnectOptions,
 }
 
-/// What a name stands for.
+/// The tool that a name refers to.
 #[derive(Debug, Clone)]
 pub(super) struct Named {
     pub(super) server: String,
@@ -62,7 +62,7 @@ impl Named {
 }
 
 impl Inner {
-    /// Ends all servers, and lets go of what says that they run.
+    /// Ends all servers, and releases the guards that show that they run.
     pub(super) fn end(&self) {
         let connected = lock(&self.connected).take();
         for client in connected.iter().flat_map(|connected| &connected.clients) {
@@ -79,7 +79,7 @@ impl Inner {
         self.wanted.iter().find(|wanted| wanted.name == server)
     }
 
-    /// Lists the tools that are taken and are the same still.
+    /// Lists the selected tools whose definitions have not changed.
     pub(super) async fn list(&self) -> Result<Vec<ServedTool>, CallError> {
         let lists = self.lists(&self.connected()?.clients).await?;
         let mut tools = Vec::new();
@@ -92,7 +92,7 @@ impl Inner {
             }));
         }
         let listed: Vec<ListedTool<'_>> = tools.iter().map(Named::listed).collect();
-        // Where the pins cannot be read no definition is known to be the same.
+        // If the pins cannot be read, no definition is known to be unchanged.
         let same: Vec<bool> = match block_in_place(|| self.pinned.compare(&listed)) {
             Ok(changes) => changes.iter().map(Option::is_none).collect(),
             Err(_) => Vec::new(),
@@ -107,14 +107,14 @@ impl Inner {
             definition: (*named.definition).clone(),
         });
         let served = served.collect();
-        // What a stage was shown stays what it was, whatever others are called now.
+        // Tools that a stage was shown keep their names, whatever others are called now.
         lock(&self.named).extend(names.into_iter().zip(tools));
         Ok(served)
     }
 
-    /// Asks each server what it has; of several, one that is away has what it listed last.
+    /// Asks each server for its tools; of several, one that is unavailable keeps its last list.
     ///
-    /// The error says why the only server there is cannot be reached.
+    /// The error says why the only server cannot be reached.
     async fn lists(&self, clients: &[Arc<McpClient>]) -> Result<Vec<Arc<Definitions>>, CallError> {
         if let [only] = clients {
             let list = only.list().await;
@@ -143,7 +143,7 @@ impl Inner {
         Ok(lists)
     }
 
-    /// Names tools: a name that another has too, is reserved, or looks like one behind a server's, stands behind its own server's.
+    /// Names tools: a name that is not unique, is reserved, or looks prefixed gets its server's name as a prefix.
     fn names(&self, tools: &[Named]) -> Vec<String> {
         let mut counts: HashMap<&str, usize> = HashMap::new();
         for tool in tools {
@@ -169,7 +169,7 @@ impl Inner {
         tools.iter().map(name).collect()
     }
 
-    /// Calls a tool at its server, where its definition is the one that the run saw first.
+    /// Calls a tool at its server, if its definition is the one that the run saw first.
     pub(super) async fn call(
         &self,
         named: &Named,
@@ -232,7 +232,7 @@ fn unknown(tool: &str) -> CallError {
     CallError::Unknown(format!("no tool is called `{tool}`"))
 }
 
-/// A server of one call; dropped, it is ended.
+/// A server for one call, which ends when dropped.
 struct Alone(Arc<McpClient>);
 
 impl Drop for Alone {
@@ -242,6 +242,6 @@ impl Drop for Alone {
 }
 
 pub(super) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    // Nothing is left half changed under one of them.
+    // A panic leaves nothing half changed under these locks.
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -30,11 +30,11 @@ use crate::{
     stage::{Served, ServedEnd, Servers},
 };
 
-/// Time between two looks whether a call is to be given up.
+/// Interval of checks whether to give up a call.
 const LOOK_EVERY: Duration = Duration::from_millis(50);
-/// What lines of servers are labelled with.
+/// Label of servers' lines.
 const LABEL: &str = "mcp";
-/// The code of a call that its tool says has failed.
+/// Code of a call whose tool reports a failure.
 const TOOL_ERROR: &str = "tool_error";
 
 /// Receiver of lines for a person.
@@ -51,12 +51,12 @@ pub struct Launcher {
 /// The servers of a run, or of a state.
 struct StartedServers {
     servers: ToolServers,
-    /// What was listed, by the name that models call it by; what is gone stays.
+    /// Listed tools, by the names that models use; tools that are gone stay.
     known: Mutex<BTreeMap<String, Served>>,
     lines: Lines,
 }
 
-/// Where lines for the person go: to the screen of the run as soon as it has one.
+/// Receiver of lines for the person: the screen of the run as soon as it has one.
 #[derive(Clone)]
 struct Lines {
     note: Note,
@@ -79,9 +79,9 @@ impl std::fmt::Debug for Launcher {
 }
 
 impl Launcher {
-    /// Tells lines of servers to `note`, as long as there is no screen.
+    /// Creates a launcher that sends lines of servers to `note` while there is no screen.
     ///
-    /// `plugins` are folders from which clients load Interlock's plugin, outside of their own directories.
+    /// `plugins` are folders outside the clients' own directories from which clients load Interlock's plugin.
     #[must_use]
     pub fn new(environment: Environment, plugins: Vec<PathBuf>, note: Note) -> Self {
         Self {
@@ -91,12 +91,12 @@ impl Launcher {
         }
     }
 
-    /// Starts the servers that are configured, and waits until it is known what they have; `None`: there are none.
+    /// Starts the configured servers, and waits for their tools; returns `None` if none are configured.
     ///
-    /// Definitions are held to what `run` has seen, where it has begun already.
+    /// Definitions are compared with those that `run` has seen, if it has already begun.
     ///
     /// # Errors
-    /// One of them cannot be started as it is configured.
+    /// One of them cannot be started as configured.
     pub fn launch_configured(
         &self,
         config: &RunConfig,
@@ -117,7 +117,7 @@ impl Launcher {
         Ok(Some(Arc::new(started)))
     }
 
-    /// Starts a server that a workflow names, and waits until it is known what it has, or until it is `given_up`.
+    /// Starts a server that a workflow names, and waits for its tools, or until `given_up`.
     ///
     /// # Errors
     /// It cannot be started or reached.
@@ -145,7 +145,7 @@ impl Launcher {
         let listed = started.wait_listed(given_up);
         listed.map_err(|why| NotStarted {
             why: named(why),
-            // One that is away may come back; a program that does not start will not start the next time.
+            // A server that is unavailable may return; a program that does not start will not start the next time.
             passing: is_called && !given_up(),
         })?;
         Ok(Arc::new(started))
@@ -187,9 +187,9 @@ impl Launcher {
 }
 
 impl StartedServers {
-    /// Waits until it is known what they have, or until that is `given_up`.
+    /// Waits for the servers' tools, or until `given_up`.
     ///
-    /// The error says why the only server there is cannot be reached.
+    /// The error says why the only server cannot be reached.
     fn wait_listed(&self, given_up: &dyn Fn() -> bool) -> Result<Vec<Served>, String> {
         let listing = self.servers.listing();
         loop {
@@ -204,7 +204,7 @@ impl StartedServers {
         }
     }
 
-    /// Keeps what was listed.
+    /// Stores the listed tools.
     fn note(&self, listed: Vec<ServedTool>) -> Vec<Served> {
         let served: Vec<Served> = listed.into_iter().map(served).collect();
         let mut known = lock(&self.known);
@@ -217,7 +217,7 @@ impl StartedServers {
 
 impl Servers for StartedServers {
     fn tools(&self) -> Vec<Served> {
-        // Why a server is not there was told as a line.
+        // A note has already said why a server is unavailable.
         self.note(self.servers.tools().unwrap_or_default())
     }
 
@@ -242,7 +242,7 @@ impl Servers for StartedServers {
             .servers
             .proposed(id.clone(), tool, &object(arguments.value()));
         let mut call = found.unwrap_or_else(|| gone(id));
-        // By the name that the model has for it, as the log does; rules may use all names.
+        // By the name that the model uses, as in the log; rules may use all names.
         tool.clone_into(&mut call.tool);
         call
     }
@@ -251,7 +251,7 @@ impl Servers for StartedServers {
         let call = self.servers.call(tool, object(arguments.value()), None);
         let ended = loop {
             if cancel.is_cancelled() {
-                // Dropped below: that cancels it at its server.
+                // Dropped below, which cancels it at its server.
                 break Err(CallError::Cancelled);
             }
             if let Some(ended) = call.wait_for(LOOK_EVERY) {
@@ -292,7 +292,7 @@ fn served(tool: ServedTool) -> Served {
     }
 }
 
-/// A call of a tool that nobody knows.
+/// Creates a call of an unknown tool.
 fn gone(id: CallId) -> ToolCall {
     ToolCall {
         id,
@@ -318,6 +318,6 @@ fn object(arguments: &Value) -> Object {
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    // Nothing is left half changed under one of them.
+    // A panic leaves nothing half changed under these locks.
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -1,4 +1,4 @@
-//! A call that is under way.
+//! A pending call.
 
 use std::{
     sync::mpsc::{Receiver, RecvTimeoutError},
@@ -20,14 +20,14 @@ impl<T> Call<T> {
     /// Waits until the call has ended.
     ///
     /// # Errors
-    /// There is no result of the tool, with the reason.
+    /// There is no result of the tool; the error gives the reason.
     pub fn wait(self) -> Result<T, CallError> {
         self.answered.recv().unwrap_or(Err(CallError::Cancelled))
     }
 
-    /// Waits for the call for up to `time`; `None`: it has not ended.
+    /// Waits for the call for up to `time`; returns `None` if it has not ended.
     ///
-    /// A result is returned once only.
+    /// A result is returned only once.
     pub fn wait_for(&self, time: Duration) -> Option<Result<T, CallError>> {
         match self.answered.recv_timeout(time) {
             Ok(ended) => Some(ended),

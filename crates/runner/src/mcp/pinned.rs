@@ -1,4 +1,4 @@
-//! Tools held to the definitions that the run saw first.
+//! Pinned definitions of tools, which must stay those that the run saw first.
 
 use std::{
     collections::BTreeMap,
@@ -20,15 +20,15 @@ use interlock_store::{EventLog as _, Home, StoreError, ToolPin, submit};
 /// Pins by server and tool.
 type Pinned = BTreeMap<(String, String), ToolPin>;
 
-/// What is pinned, for all sessions of a run's servers.
+/// Pinned definitions, for all sessions of a run's servers.
 #[derive(Debug, Clone)]
 pub(super) struct PinnedTools(Arc<Mutex<State>>);
 
 #[derive(Debug)]
 struct State {
-    /// Where it is kept beside the log; `None`: it is kept as long as the servers are.
+    /// Where they are stored next to the log; `None` if they are only in memory.
     run: Option<(Home, RunId)>,
-    /// `None`: it has not been read yet.
+    /// `None` if it has not been read yet.
     known: Option<Pinned>,
 }
 
@@ -37,7 +37,7 @@ impl PinnedTools {
         Self(Arc::new(Mutex::new(State { run, known: None })))
     }
 
-    /// Keeps what is pinned, and what will be, beside the log of `run`, unless a run has it already.
+    /// Stores present and future pins next to the log of `run`, unless a run already has them.
     pub(super) fn keep_with(&self, home: &Home, run: RunId) -> Result<(), StoreError> {
         let mut state = self.lock();
         if state.run.is_some() {
@@ -52,7 +52,7 @@ impl PinnedTools {
         Ok(())
     }
 
-    /// Names the run it is kept with.
+    /// Returns the run that they are stored with.
     pub(super) fn run(&self) -> Option<String> {
         self.lock().run.as_ref().map(|(_, run)| run.to_string())
     }
@@ -61,7 +61,7 @@ impl PinnedTools {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Pins what is seen for the first time, and finds for each tool whether it is another now.
+    /// Pins what is seen for the first time, and returns for each tool whether it has changed.
     pub(super) fn compare(
         &self,
         tools: &[ListedTool<'_>],
@@ -111,7 +111,7 @@ impl State {
         }
     }
 
-    /// Tells whether a person has accepted the definition since; the run is told of one that nobody has.
+    /// Returns whether a person has accepted the definition since; an unaccepted change is recorded in the run.
     fn is_accepted(&self, change: &ToolChange) -> Result<bool, StoreError> {
         let Some((home, run)) = &self.run else {
             return Ok(false);
@@ -122,7 +122,7 @@ impl State {
         if is_accepted(&run, change) {
             return Ok(true);
         }
-        // In the log it can be seen, and accepted.
+        // In the log a person can see and accept it.
         let report = Command {
             at_ms: now_ms(),
             kind: CommandKind::ReportTool(change.clone()),

@@ -1,4 +1,4 @@
-//! What a tool of a server gave, in words for a model.
+//! Results of server tools, as text for a model.
 
 use std::time::Duration;
 
@@ -10,9 +10,9 @@ use serde_json::Value;
 pub struct ToolResult {
     /// Whether the tool reports success.
     pub ok: bool,
-    /// Complete content as text; items that are no text by kind and size.
+    /// Complete content as text; other items with their kind and size.
     ///
-    /// If there is structured content only, that content as JSON.
+    /// If there is only structured content, that content as JSON.
     pub text: String,
     /// Structured content.
     pub structured: Option<Value>,
@@ -63,7 +63,7 @@ impl CallError {
 }
 
 impl CallError {
-    /// Reads why a server did not do what it was asked.
+    /// Determines why a server did not do what it was asked.
     pub(super) fn of_outcome(outcome: &Outcome) -> Self {
         let said: Value = match outcome {
             Outcome::Error(error) => serde_json::from_str(error.get()).unwrap_or_default(),
@@ -78,7 +78,7 @@ impl CallError {
         }
     }
 
-    /// Tells whether the same call may succeed later.
+    /// Returns whether the same call may succeed later.
     #[must_use]
     pub const fn is_passing(&self) -> bool {
         matches!(self, Self::Away(_) | Self::TimedOut(_))
@@ -86,7 +86,7 @@ impl CallError {
 }
 
 impl ToolResult {
-    /// Reads what a call came to.
+    /// Converts the outcome of a call.
     pub(super) fn of_outcome(outcome: &Outcome) -> Result<Self, CallError> {
         match outcome {
             Outcome::Result(result) => {
@@ -99,7 +99,7 @@ impl ToolResult {
         }
     }
 
-    /// Reads a `CallToolResult`.
+    /// Parses a `CallToolResult`.
     fn of(result: &Value) -> Result<Self, CallError> {
         let written = result.get("content");
         let structured = result.get("structuredContent").cloned();
@@ -126,7 +126,7 @@ impl ToolResult {
     }
 }
 
-/// Tells whether an error says that its server may answer later.
+/// Returns whether an error says that its server may answer later.
 fn is_away(error: &Value) -> bool {
     let data = error.get("data");
     let status = data.and_then(|data| data.get("status")?.as_u64());
@@ -134,7 +134,7 @@ fn is_away(error: &Value) -> bool {
     away == Some(&Value::Bool(true)) || matches!(status, Some(408 | 429 | 500..=599))
 }
 
-/// Says in text what an item of content holds.
+/// Describes the contents of a content item as text.
 fn text_of(item: &Value) -> String {
     let text = |at: &str| item.pointer(at).and_then(Value::as_str);
     let kind = text("/type").unwrap_or("item");

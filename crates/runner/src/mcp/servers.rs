@@ -35,7 +35,7 @@ use crate::build_error::BuildError;
 
 /// How long servers may take to end; then they are left to the system.
 const END_TIME: Duration = Duration::from_secs(4);
-/// How long the servers of a run may take to start and to say what they have.
+/// How long the servers of a run may take to start and to list their tools.
 const LIST_TIME: Duration = Duration::from_secs(60);
 
 /// A server tool.
@@ -85,9 +85,9 @@ pub struct ToolServers {
     inner: Arc<Inner>,
     home: Home,
     files: Mutex<Files>,
-    /// `true`: nothing is called any more.
+    /// `true` once nothing may be called any more.
     ending: watch::Sender<bool>,
-    /// The runtime, and what tells that all servers have ended; `None` only while it is dropped.
+    /// The runtime, and the receiver that closes when all servers have ended; `None` only while dropped.
     running: Option<(Runtime, tokio::sync::mpsc::Receiver<()>)>,
 }
 
@@ -103,7 +103,7 @@ impl ToolServers {
     /// Starts the servers without waiting; [`Self::tools`] waits for them.
     ///
     /// # Errors
-    /// Two servers have one name, the person's configuration cannot be read, or the system gives no threads.
+    /// Two servers have the same name, the person's configuration cannot be read, or the system provides no threads.
     pub fn start(settings: ToolServersSettings) -> Result<Self, BuildError> {
         let wanted = settings.wanted;
         for (at, server) in wanted.iter().enumerate() {
@@ -158,11 +158,11 @@ impl ToolServers {
 
     /// Lists the available tools; waits up to a minute for servers that are starting.
     ///
-    /// A tool whose definition is another than the run saw first is left out, and so are those of a
-    /// server that is down. In the order of the servers, and of each as it lists them.
+    /// A tool whose definition differs from the one that the run saw first is left out, and so are those of an unavailable
+    /// server. The order is that of the servers, and of each server's list.
     ///
     /// # Errors
-    /// The only server there is cannot be reached, with the reason.
+    /// The only server cannot be reached; the error gives the reason.
     pub fn tools(&self) -> Result<Vec<ServedTool>, CallError> {
         self.listing().wait()
     }
@@ -177,7 +177,7 @@ impl ToolServers {
     /// Pins seen and future definitions beside the log of a run that has started since.
     ///
     /// # Errors
-    /// They cannot be kept.
+    /// They cannot be stored.
     pub fn keep_with(&self, run: RunId) -> Result<(), StoreError> {
         self.inner.pinned.keep_with(&self.home, run)
     }
@@ -192,7 +192,7 @@ impl ToolServers {
         silent.map(|(server, _)| server.name.clone()).collect()
     }
 
-    /// Returns the facts of a call for judging it; `None`: the newest list has no such tool.
+    /// Returns the facts of a call for judging it; `None` if the newest list has no such tool.
     #[must_use]
     pub fn proposed(&self, id: CallId, name: &str, arguments: &Object) -> Option<ToolCall> {
         let named = lock(&self.inner.named).get(name).cloned()?;
@@ -208,7 +208,7 @@ impl ToolServers {
 
     /// Starts a call of a tool by its name in the newest list.
     ///
-    /// `time` is its time limit; `None`: that of the server.
+    /// `time` is the time limit; `None` for that of the server.
     #[must_use]
     pub fn call(&self, name: &str, arguments: Object, time: Option<Duration>) -> Call {
         let inner = Arc::clone(&self.inner);
@@ -241,7 +241,7 @@ impl ToolServers {
         };
         let bounded = async move {
             let ended = tokio::select! {
-                // First: what ends because all ends was not refused by its server.
+                // First: a call that ends because everything ends was not refused by its server.
                 biased;
                 _ = ending.wait_for(|ending| *ending) => Err(CallError::Cancelled),
                 ended = timed => ended,
@@ -263,7 +263,7 @@ impl Drop for ToolServers {
         self.inner.end();
         let (told, heard) = mpsc::sync_channel(1);
         runtime.spawn(async move {
-            // Nothing is ever received: it is over when the last server is.
+            // Nothing is ever received: this returns when the last server is gone.
             timeout(END_TIME, ended.recv()).await.ok();
             told.send(()).ok();
         });
@@ -282,7 +282,7 @@ fn files(
     Ok(Files::new(environment, plugins, &root, &person, configured))
 }
 
-/// Gives lines to whoever wants them, in a thread that may wait.
+/// Passes lines to their receiver, in a thread that may block.
 async fn pass_notes(
     mut lines: tokio::sync::mpsc::Receiver<String>,
     mut note: Box<dyn FnMut(String) + Send>,

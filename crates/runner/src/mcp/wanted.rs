@@ -1,4 +1,4 @@
-//! Which servers a run wants, and how each is reached.
+//! The servers that a run needs, and how each is reached.
 
 use std::{ffi::OsString, path::Path, sync::Arc, time::Duration};
 
@@ -29,10 +29,10 @@ pub struct WantedServer {
 }
 
 impl WantedServer {
-    /// Makes a server from the configuration; relative paths start at `root`.
+    /// Creates a server from the configuration; relative paths start at `root`.
     ///
     /// # Errors
-    /// Its settings name a variable that is not set, or an address that is none.
+    /// Its settings name a variable that is not set, or an invalid address.
     pub fn configured(
         name: &ServerName,
         config: &ServerConfig,
@@ -48,15 +48,14 @@ impl WantedServer {
         })
     }
 
-    /// Takes a server that is written where it is used, under a name of any letters.
+    /// Creates a server that is defined where it is used, with any name.
     ///
-    /// `written` has `command` (with `args`, `env`) or `url` (with `headers`, `auth_token`, and
-    /// `type: streamable-http`, without which it speaks the transport of one stream), and may have
-    /// `single_usage`. Nothing in it is replaced by variables of the environment. A process is
-    /// started at `root`.
+    /// `written` has `command` (with `args`, `env`) or `url` (with `headers`, `auth_token`, and `type: streamable-http`, without
+    /// which it uses the SSE transport), and may have `single_usage`. Environment variables are not substituted. A process is
+    /// started in `root`.
     ///
     /// # Errors
-    /// It is not of that form, with the reason.
+    /// It does not have that form; the error gives the reason.
     pub fn written(name: &str, written: &Object, root: &Path) -> Result<Self, String> {
         let told = |why: String| format!("the server `{name}`: {why}");
         let known = [
@@ -70,7 +69,7 @@ impl WantedServer {
             "single_usage",
         ];
         if let Some(other) = written.keys().find(|key| !known.contains(&key.as_str())) {
-            return Err(told(format!("`{other}` is no part of a server")));
+            return Err(told(format!("`{other}` is not a part of a server")));
         }
         let fields = Written(written);
         let reach = fields.reach(root).map_err(told)?;
@@ -83,13 +82,13 @@ impl WantedServer {
         })
     }
 
-    /// Makes a server name from any text: letters, digits, `-`, and single `_` inside.
+    /// Converts any text to a server name: letters, digits, `-`, and single `_` inside.
     #[must_use]
     pub fn name_of(text: &str) -> String {
         interlock_tool_names::server_name(text)
     }
 
-    /// Connects to it, and keeps it up.
+    /// Connects to it, and keeps the connection up.
     pub(super) fn connect(&self, options: &ConnectOptions) -> Arc<McpClient> {
         let dial: Box<dyn Dial> = match &self.reach {
             Reach::Process(process) => Box::new(process.clone()),
@@ -102,14 +101,14 @@ impl WantedServer {
         McpClient::connect(dial, options)
     }
 
-    /// Tells whether a tool of it is taken.
+    /// Returns whether a tool of the server is selected.
     pub(super) fn takes(&self, tool: &str) -> bool {
         let only = self.only.as_ref();
         only.is_none_or(|only| only.iter().any(|taken| taken == tool))
     }
 }
 
-/// The fields of a server that is written where it is used.
+/// Fields of a server that is defined where it is used.
 struct Written<'a>(&'a Object);
 
 impl Written<'_> {
@@ -147,7 +146,7 @@ impl Written<'_> {
             Some(_) => return Err("`args` must be a list".to_owned()),
         };
         let env = self.texts("env")?;
-        // A bare name is looked for in `PATH`; a path counts from the project.
+        // A bare name is searched in `PATH`; a path is relative to the project.
         let is_path = Path::new(command).components().count() > 1;
         Ok(Process {
             command: if is_path {
@@ -206,7 +205,7 @@ impl Written<'_> {
     }
 }
 
-/// Writes a text, a number or a boolean as an argument.
+/// Formats a text, a number or a boolean as an argument.
 fn plain(value: &Value) -> Option<String> {
     match value {
         Value::String(text) => Some(text.clone()),

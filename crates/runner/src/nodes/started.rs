@@ -1,4 +1,4 @@
-//! Servers that were started for states, each once for what it is started with.
+//! Servers that were started for states, each once per configuration.
 
 use std::{
     collections::BTreeMap,
@@ -8,24 +8,24 @@ use std::{
 use super::{Configured, LOOK_EVERY, NotStarted, ServerRequest};
 use crate::stage::Servers;
 
-/// Servers that run, or are being started, by what they are started with.
+/// Running and starting servers, by their configuration.
 #[derive(Default)]
 pub(super) struct Started {
     all: Mutex<BTreeMap<String, Stand>>,
     changed: Condvar,
 }
 
-/// Where one server stands.
+/// State of one server.
 enum Stand {
-    /// Somebody starts it.
+    /// It is being started.
     Starting,
     Running(Arc<dyn Servers>),
 }
 
 impl Started {
-    /// Starts a server, unless one runs already that was started with the same.
+    /// Starts a server, unless an equal one is already running.
     ///
-    /// Of two who want the same one, one waits for the other; whoever wants another one waits for nobody.
+    /// Of two callers that want equal servers, one waits for the other; different servers do not wait for each other.
     pub(super) fn start(
         &self,
         configured: &dyn Configured,
@@ -57,18 +57,18 @@ impl Started {
         Ok(servers)
     }
 
-    /// Tells whether one runs that was started with the same.
+    /// Returns whether an equal server is running.
     pub(super) fn has(&self, server: &ServerRequest) -> bool {
         matches!(self.lock().get(&server.key()), Some(Stand::Running(_)))
     }
 
     fn lock(&self) -> MutexGuard<'_, BTreeMap<String, Stand>> {
-        // Nothing is left half changed under it.
+        // A panic leaves nothing half changed under this lock.
         self.all.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// The place of a server that is being started; given up where nothing came of it.
+/// The slot of a server that is being started, released if that fails.
 struct StartSlot<'a> {
     started: &'a Started,
     key: String,

@@ -1,4 +1,4 @@
-//! The file beside the run that keeps what was printed.
+//! The file of a run that stores a program's output.
 
 use std::{
     fs::{self, File},
@@ -9,12 +9,12 @@ use std::{
 
 use super::OutputError;
 
-/// A file that is made with its first byte.
+/// A file that is created with its first byte.
 #[derive(Debug)]
 pub(super) struct OutputFile {
     path: PathBuf,
     file: Option<File>,
-    /// Bytes that may still be written.
+    /// Number of bytes that may still be written.
     room: u64,
     trouble: Option<io::Error>,
 }
@@ -29,9 +29,9 @@ impl OutputFile {
         }
     }
 
-    /// Writes what there is room for.
+    /// Writes as many bytes as the limit permits.
     ///
-    /// After a failure nothing more is written: a file with a hole would pass for a whole one.
+    /// After a failure nothing more is written: a file with a gap would look complete.
     pub(super) fn take(&mut self, bytes: &[u8]) {
         let most = usize::try_from(self.room).unwrap_or(usize::MAX);
         let bytes = bytes.get(..most).unwrap_or(bytes);
@@ -60,7 +60,7 @@ impl OutputFile {
         })
     }
 
-    /// Returns the file; `None` when nothing was printed.
+    /// Returns the file; `None` if nothing was printed.
     pub(super) fn written(&self) -> Option<&Path> {
         self.file.as_ref().map(|_| self.path.as_path())
     }
@@ -70,7 +70,7 @@ impl OutputFile {
         if let Some(file) = &self.file
             && file.metadata().is_ok_and(|found| found.len() > most)
         {
-            // A file that is longer than promised loses nobody anything.
+            // A file that is longer than promised does no harm.
             let _ = file.set_len(most);
         }
     }

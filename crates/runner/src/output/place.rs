@@ -1,4 +1,4 @@
-//! Puts a file where it is wanted: whole, or the old one stays.
+//! Replaces a file atomically: completely, or the old one stays.
 
 use std::{
     ffi::OsStr,
@@ -15,12 +15,12 @@ use rustix::{
 
 use super::OutputError;
 
-/// More names than that are not tried: so many write the same file at once.
+/// No more names than this are tried: that many processes write the same file at once.
 const TRIES_MAX: usize = 1_000;
 
-/// Copies `source` to `target`, written beside it and renamed; no source is an empty file.
+/// Copies `source` to `target`, written next to it and renamed; no source means an empty file.
 ///
-/// Folders that lack are made.
+/// Missing folders are created.
 pub(crate) fn place(source: Option<&Path>, target: &Path) -> Result<(), OutputError> {
     put(source, target).map_err(|error| OutputError::NotKept {
         path: target.display().to_string(),
@@ -29,7 +29,7 @@ pub(crate) fn place(source: Option<&Path>, target: &Path) -> Result<(), OutputEr
 }
 
 fn put(source: Option<&Path>, target: &Path) -> io::Result<()> {
-    // A link is followed, as a shell would; what it leads to is replaced.
+    // A link is followed, as in a shell; its target is replaced.
     let target = &through_links(target)?;
     match fs::metadata(target) {
         Ok(found) if found.is_dir() => return Err(io::ErrorKind::IsADirectory.into()),
@@ -41,21 +41,21 @@ fn put(source: Option<&Path>, target: &Path) -> io::Result<()> {
         return Err(io::ErrorKind::InvalidInput.into());
     };
     fs::create_dir_all(directory)?;
-    // Its lock is held until it has its own name, or is removed.
+    // Its lock is held until it has its final name, or is removed.
     let (beside, mut file) = begun(directory, name)?;
     let written = write(source, &mut file, target).and_then(|()| fs::rename(&beside, target));
     if written.is_err() {
-        // Only our own unfinished file; the error that counts is the first.
+        // Only the own unfinished file; the first error is the one that matters.
         let _ = fs::remove_file(&beside);
     }
     written
 }
 
-/// Makes the file that is written beside the one wanted, and locks it.
+/// Creates the temporary file next to the target, and locks it.
 ///
-/// What a killed process left under such a name is taken away: nobody holds its lock.
+/// A leftover of a killed process with such a name is removed: nobody holds its lock.
 fn begun(directory: &Path, name: &OsStr) -> io::Result<(PathBuf, File)> {
-    // A name as long as the system takes leaves no room for another beside it.
+    // A name of maximum length leaves no room for another one next to it.
     let short: String = name.to_string_lossy().chars().take(40).collect();
     let mut number = 0;
     for _ in 0..TRIES_MAX {
@@ -66,7 +66,7 @@ fn begun(directory: &Path, name: &OsStr) -> io::Result<(PathBuf, File)> {
             .open(&beside)
         {
             Ok(file) => {
-                // Where files cannot be locked, nothing takes another's away either.
+                // Where files cannot be locked, nothing removes another's file either.
                 let _ = file.lock();
                 if same(&file, &beside) {
                     return Ok((beside, file));
@@ -83,16 +83,16 @@ fn begun(directory: &Path, name: &OsStr) -> io::Result<(PathBuf, File)> {
     Err(io::ErrorKind::AlreadyExists.into())
 }
 
-/// Removes a file that nobody writes any more; `false` where somebody does, or where it is none of ours.
+/// Removes an abandoned temporary file; returns `false` if it is in use, or is not such a file.
 fn removed(beside: &Path) -> bool {
     let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
     match open(beside, flags, Mode::empty()) {
-        // It was renamed while this looked.
+        // It was renamed meanwhile.
         Err(error) => error == Errno::NOENT,
         Ok(file) => {
             let file = File::from(file);
             let ours = file.metadata().is_ok_and(|found| found.is_file());
-            // Under its lock the name stays what it is: who made it renames it only while it holds the lock.
+            // Under its lock the name cannot change: its creator renames it only while it holds the lock.
             ours && file.try_lock().is_ok()
                 && (!same(&file, beside) || fs::remove_file(beside).is_ok())
         }

@@ -1,4 +1,4 @@
-//! The loop of one attempt: asks what is next, does it, and tells what became of it.
+//! The loop of one attempt: determines the next step, performs it, and reports the outcome.
 
 use std::{
     io,
@@ -37,12 +37,12 @@ use crate::{
     screen::Screen,
 };
 
-/// Code of a stage that cannot go on here.
+/// Code of a stage that cannot continue here.
 const BROKEN: i64 = 1;
 
-/// Carries one attempt of a stage out, until the run goes on elsewhere or stands.
+/// Carries out one attempt of a stage, until the run continues elsewhere or waits.
 ///
-/// The outcome says only whether it could be carried out; how the stage ended is in the log.
+/// The outcome only says whether it could be carried out; the result of the stage is in the log.
 pub(crate) fn act(
     order: &Order,
     stage: &StageOrder,
@@ -62,11 +62,11 @@ pub(crate) fn act(
     }
 }
 
-/// Why an attempt is not carried out any further.
+/// Why an attempt stops.
 pub(super) enum Halt {
-    /// The run does not wait for it any more.
+    /// The run no longer waits for it.
     Cut,
-    /// It cannot be carried out here: the run stays as it is.
+    /// It cannot be carried out here: the run stays unchanged.
     Broken(String),
 }
 
@@ -80,7 +80,7 @@ pub(super) fn broken(why: impl std::fmt::Display) -> Halt {
     Halt::Broken(why.to_string())
 }
 
-/// One attempt under way.
+/// A running attempt.
 pub(super) struct Attempt<'a> {
     pub(super) line: StageLink,
     pub(super) machine: &'a Machine,
@@ -90,15 +90,15 @@ pub(super) struct Attempt<'a> {
     pub(super) stage: ModelStage,
     pub(super) screen: &'a dyn Screen,
     pub(super) transcript: Transcript,
-    /// `None`: the stage may take any time.
+    /// `None` if the stage has no time limit.
     timer: Option<Timer>,
-    /// Shown path of the stage.
+    /// Path of the stage, as shown to people.
     pub(super) path: String,
-    /// Requests that people were asked here so far.
+    /// Number of requests to people so far.
     requests: usize,
 }
 
-/// A call that runs, with all that belongs to it.
+/// A running call, with everything that belongs to it.
 struct Running {
     id: CallId,
     arguments: Arguments,
@@ -119,7 +119,7 @@ impl<'a> Attempt<'a> {
         let stage = stage_of(&given.machine, frame).ok_or(Halt::Cut)?.clone();
         let task = stage_task(&given.machine, run, &given.path);
         let task = match task {
-            // The attempt ends with that as soon as it begins.
+            // The attempt then ends as soon as it begins.
             Some(Err(_)) if stage.history => None,
             task => task.transpose().map_err(broken)?,
         };
@@ -150,7 +150,7 @@ impl<'a> Attempt<'a> {
         Ok(attempt)
     }
 
-    /// Goes on until the attempt is over, or the run stands.
+    /// Continues until the attempt is over, or the run waits.
     fn go(mut self) -> Result<(), Halt> {
         loop {
             match self.cancel_token.pulled() {
@@ -196,7 +196,7 @@ impl<'a> Attempt<'a> {
         }
     }
 
-    /// Returns what is to be done next; `None`: nothing of this attempt.
+    /// Returns the next step; `None` if there is none for this attempt.
     fn step(&self) -> Option<Step> {
         let frame = self.told.run.frame(&self.line.path)?;
         let attempt = frame.stay.effect().map(|effect| effect.attempt);
@@ -211,11 +211,11 @@ impl<'a> Attempt<'a> {
         self.requests
     }
 
-    /// Takes where the run stands now; a refusal that leads nowhere ends the loop.
+    /// Takes over the present state of the run; a refusal without progress ends the loop.
     fn heard(&mut self, told: Standing, before: &Step) -> Result<(), Halt> {
         let refused = told.refused.clone();
         self.fold(&told.events)?;
-        // The run never goes back to where it was.
+        // The run never returns to an earlier state.
         if told.run.seq >= self.told.run.seq {
             self.told.run = told.run;
         }
@@ -244,7 +244,7 @@ impl<'a> Attempt<'a> {
             .ok_or(Halt::Cut)
     }
 
-    /// Lets the clock run while no person is waited for.
+    /// Runs the clock unless the attempt waits for a person.
     fn set_clock(&self, next: &Step) {
         let Some(timer) = &self.timer else { return };
         let left = self
@@ -264,7 +264,7 @@ impl<'a> Attempt<'a> {
         }
     }
 
-    /// Ends an attempt whose time is over.
+    /// Ends an attempt that has exceeded its time.
     fn late(&self) -> Result<(), Halt> {
         let seconds = self.stage.timeout_ms.unwrap_or_default() / 1000;
         self.line.ask_stage(StageCommand::End {
@@ -274,7 +274,7 @@ impl<'a> Attempt<'a> {
         Ok(())
     }
 
-    /// Has the log tell something.
+    /// Writes a note to the log.
     fn note(&mut self, code: &str, message: String) -> Result<(), Halt> {
         let told = self.line.ask(CommandKind::Node {
             path: self.line.path.clone(),
@@ -287,7 +287,7 @@ impl<'a> Attempt<'a> {
         self.heard(told, &Step::Begin)
     }
 
-    /// Voids the person's token where it stands in what a model says or is sent.
+    /// Voids the person's token if a message of the model or a request to it contains it.
     pub(super) fn void_token(&mut self, raw: &[u8], place: TokenPlace) -> Result<(), Halt> {
         let raw = String::from_utf8_lossy(raw);
         let home = &self.stages.home;
@@ -304,7 +304,7 @@ impl<'a> Attempt<'a> {
         self.heard(told, &Step::Begin)
     }
 
-    /// Ends an attempt that cannot go on.
+    /// Ends an attempt that cannot continue.
     pub(super) fn end(&self, code: &str, message: String) -> Result<Standing, Halt> {
         let code = code.to_owned();
         Ok(self.line.ask_stage(StageCommand::End { code, message })?)
@@ -320,7 +320,7 @@ impl<'a> Attempt<'a> {
         }
     }
 
-    /// Fills the schema of an answer that has holes; a text that cannot be filled is no schema.
+    /// Fills the schema of an answer if it has holes; a text that cannot be filled is not a schema.
     fn schema_text(&self) -> Option<String> {
         let Ending::Answer {
             schema: None,
@@ -333,7 +333,7 @@ impl<'a> Attempt<'a> {
         stage_text(self.machine, &self.told.run, &self.line.path, text)?.ok()
     }
 
-    /// Returns the call at a place of the last message, with its arguments.
+    /// Returns the call at an index of the last message, with its arguments.
     fn call_at(&self, at: usize) -> Result<(PendingCall, Arguments), Halt> {
         let acted = self.progress()?.calls.get(at).cloned();
         let acted = acted.ok_or(Halt::Cut)?;
@@ -347,7 +347,7 @@ impl<'a> Attempt<'a> {
         match read.arguments {
             Some(arguments) => Ok((acted, arguments)),
             None => Err(broken(format!(
-                "`{}` is not there any more, or its arguments do not fit it any more",
+                "`{}` is no longer available, or its arguments no longer match its schema",
                 acted.tool
             ))),
         }
@@ -367,7 +367,7 @@ impl<'a> Attempt<'a> {
         Ok(self.line.ask_stage(StageCommand::Propose(Box::new(call)))?)
     }
 
-    /// Tells whether the stage lists the tool of a call, so that nobody is asked about it.
+    /// Returns whether the stage lists the tool of a call, so that nobody is asked about it.
     fn lists(&self, call: &ToolCall) -> bool {
         let frame = self.told.run.frame(&self.line.path);
         let state = frame.and_then(|frame| {
@@ -379,7 +379,7 @@ impl<'a> Attempt<'a> {
         })
     }
 
-    /// Carries out the calls at these places and tells their ends in order; `None`: they were given up.
+    /// Runs the calls at these indices and reports their ends in order; returns `None` if they were given up.
     fn run(&mut self, places: &[usize]) -> Result<Option<Standing>, Halt> {
         let mut jobs = Vec::new();
         for &at in places {
@@ -415,7 +415,7 @@ impl<'a> Attempt<'a> {
         Ok(last)
     }
 
-    /// Carries calls out beside each other.
+    /// Runs calls concurrently.
     fn carry(
         &self,
         jobs: &[Running],
@@ -459,7 +459,7 @@ impl<'a> Attempt<'a> {
         })
     }
 
-    /// Returns how often a call of a tool is made, where the stage is part of a conversation.
+    /// Returns the retry policy of tool calls, if the stage is part of a conversation.
     fn retry(&self) -> Option<&'a Retry> {
         let frame = self.told.run.frame(&self.line.path)?;
         let machine = self.machine.called(frame.machine.as_ref())?;
@@ -503,9 +503,9 @@ fn now_ms() -> u64 {
     })
 }
 
-/// Tells whether a call of a message is the one that was judged.
+/// Returns whether a call of a message is the one that was judged.
 ///
-/// INVARIANT: what runs is what was judged, to the last byte of its arguments.
+/// INVARIANT: what runs is exactly what was judged, down to the last byte of its arguments.
 fn is_as_judged(acted: &PendingCall, said: &MessageCall) -> bool {
     said.tool == acted.tool && said.digest == acted.digest
 }

@@ -1,4 +1,4 @@
-//! One call of a stage: its facts, and carrying it out.
+//! One call of a stage: its facts, and its execution.
 
 use std::time::Instant;
 
@@ -27,49 +27,49 @@ use super::{
     transcript::Transcript,
 };
 
-/// Characters of the reason why a call is made again.
+/// Maximum number of characters of the reason for a retry.
 const AGAIN_MAX: usize = 300;
-/// Bytes of a result that are kept whole.
+/// Maximum number of bytes of a result that are kept.
 const WHOLE_MAX: usize = 16 * 1024 * 1024;
 
-/// A call that is to be carried out.
+/// A call to execute.
 pub(super) struct Job<'a> {
     pub(super) id: CallId,
     pub(super) tool: &'a str,
     pub(super) arguments: &'a Arguments,
-    /// Its facts, found again: a person may have thought about it for long.
+    /// Facts of the call, determined again: a person may have thought about it for long.
     pub(super) facts: &'a CallFacts,
-    /// The files that it writes, as they were judged: absolute, links resolved.
+    /// Files that it writes, as they were judged: absolute, links resolved.
     pub(super) judged: &'a [String],
-    /// What holds its line, where it is one.
+    /// Sandbox plan of the line, if it is one.
     pub(super) plan: Option<Plan>,
 }
 
-/// How a call ended, as the run is told.
+/// The end of a call, as reported to the run.
 pub(super) struct Ended {
     pub(super) result: CallResult,
     pub(super) code: Option<String>,
     pub(super) ms: u64,
     pub(super) told: Digest,
-    /// Why it was made again, a sentence each.
+    /// Reasons of its retries, one sentence each.
     pub(super) again: Vec<String>,
 }
 
-/// Finds the facts of a call.
+/// Determines the facts of a call.
 pub(super) fn facts(stages: &Stages, id: CallId, tool: &str, arguments: &Arguments) -> ToolCall {
     let mut call = match (Tool::named(&stages.tools, tool), &stages.servers) {
         (Some(tool), _) => tool.proposed(id, arguments, &stages.place, &RealDisk),
         (None, Some(servers)) => servers.proposed(id, tool, arguments),
         (None, None) => unknown(id, tool),
     };
-    // A request is told from others by its arguments alone.
+    // A request is distinguished from others only by its arguments.
     call.digest = arguments.digest().clone();
     call
 }
 
-/// Says what a person is shown of a call, its secrets masked.
+/// Describes a call to a person, with secrets masked.
 ///
-/// In full where one may be asked about it, else in one line.
+/// In full if the person may be asked about it, otherwise in one line.
 pub(super) fn summary(
     stages: &Stages,
     call: &ToolCall,
@@ -84,7 +84,7 @@ pub(super) fn summary(
     }
 }
 
-/// A call of a tool that is gone since the message was read.
+/// Creates a call of a tool that has disappeared since the message was read.
 pub(crate) fn unknown(id: CallId, tool: &str) -> ToolCall {
     ToolCall {
         id,
@@ -110,11 +110,11 @@ pub(super) struct Judged<'a> {
     pub(super) machine: &'a Machine,
     pub(super) run: &'a Run,
     pub(super) path: &'a FramePath,
-    /// Whether it runs because a person said so.
+    /// Whether it runs because a person approved it.
     pub(super) granted: bool,
 }
 
-/// Makes the plan that a shell line is held to; `None`: the call is none.
+/// Creates the sandbox plan of a shell line; `None` if the call is not one.
 pub(super) fn plan_of(
     stages: &Stages,
     judged: &Judged<'_>,
@@ -149,7 +149,7 @@ pub(super) fn plan_of(
     Some(plan(&line, &RealDisk))
 }
 
-/// Makes of the policy of a state that of one which may write: a person saw what the line writes and said yes.
+/// Extends the policy of a state to one that may write: a person saw what the line writes and approved it.
 fn writing(policy: &Policy) -> Policy {
     let mut tools = policy.allowed_tools.clone().unwrap_or_default();
     tools.extend(["Bash", "Edit", "Write"].map(str::to_owned));
@@ -160,27 +160,27 @@ fn writing(policy: &Policy) -> Policy {
     }
 }
 
-/// What calls are carried out with.
+/// The context in which calls are executed.
 #[derive(Clone, Copy)]
 pub(super) struct Bench<'a> {
     pub(super) stages: &'a Stages,
     pub(super) transcript: &'a Transcript,
     pub(super) cancel_token: &'a CancelToken,
     pub(super) result_bytes: usize,
-    /// How often a call that came to nothing, and may succeed later, is made.
+    /// Retry policy for a call that failed and may succeed later.
     pub(super) retry: Option<&'a Retry>,
-    /// By which what outlives a crash is found.
+    /// Variables that identify processes after a crash.
     pub(super) environment: &'a [(String, String)],
-    /// Is told what a line prints.
+    /// Receives the output of a line.
     pub(super) printed: &'a (dyn Fn(&[u8]) + Sync),
-    /// Is told that a call is made again.
+    /// Receives the reason of each retry.
     pub(super) again: &'a (dyn Fn(&str) + Sync),
 }
 
-/// Carries a call out and keeps its result.
+/// Executes a call and stores its result.
 ///
 /// # Errors
-/// The result cannot be kept.
+/// The result cannot be stored.
 pub(super) fn run(bench: Bench<'_>, job: &Job<'_>) -> Result<Ended, StoreError> {
     let began = Instant::now();
     let mut again = Vec::new();
@@ -229,7 +229,7 @@ pub(super) fn run(bench: Bench<'_>, job: &Job<'_>) -> Result<Ended, StoreError> 
     })
 }
 
-/// Returns the values that its tool alone has: nothing may show them.
+/// Returns the values that only its tool has: nothing may show them.
 fn own_secrets(bench: Bench<'_>, job: &Job<'_>) -> Secrets {
     let own = bench.stages.variables.get(job.tool).into_iter().flatten();
     Secrets::known(own.map(|(_, value)| value.clone()))
@@ -243,7 +243,7 @@ fn written(path: String, root: &str) -> WrittenPath {
     WrittenPath { path, relative }
 }
 
-/// Carries a call out, as often as the stage says while a server that may come back is away.
+/// Executes a call, retrying as the stage permits while a server is temporarily unavailable.
 fn persist(bench: Bench<'_>, job: &Job<'_>, again: &mut Vec<String>) -> (ToolEnd, Option<String>) {
     let mut tries: u32 = 0;
     loop {
@@ -316,9 +316,9 @@ fn carry(bench: Bench<'_>, job: &Job<'_>) -> (ToolEnd, Option<String>) {
     (end, code)
 }
 
-/// Says why a call is not the one that was judged any more: links have changed since.
+/// Returns why a call is no longer the one that was judged: links have changed since.
 ///
-/// What a line may write is held to its plan, which is made of these very facts.
+/// What a line may write is limited by its plan, which is made of the same facts.
 fn moved(job: &Job<'_>) -> Option<(Code, String)> {
     if let Some(thing) = &job.facts.protected {
         return Some((Code::Protected, format!("it leads to {thing} by now")));
@@ -331,7 +331,7 @@ fn moved(job: &Job<'_>) -> Option<(Code, String)> {
     let mut elsewhere = paths.filter(|path| !job.judged.contains(path));
     let path = elsewhere.next()?;
     let sentence =
-        format!("`{path}` is not where it led when the call was judged: propose it again");
+        format!("`{path}` no longer leads where it led when the call was judged: propose it again");
     Some((Code::Moved, sentence))
 }
 
@@ -345,7 +345,7 @@ fn served(bench: Bench<'_>, job: &Job<'_>) -> (ToolEnd, Option<String>) {
     if end.ok {
         return (ToolEnd::done(end.text), None);
     }
-    // What a server has answered it answers again: only one that was away is called once more.
+    // A server would repeat an error that it answered; only an unavailable server is called again.
     let why = if end.passing {
         Code::Unreachable
     } else {

@@ -1,4 +1,4 @@
-//! What ends an attempt from outside: a stop, or its time.
+//! What ends an attempt from outside: a cancellation, or its time limit.
 
 use std::{
     io,
@@ -14,25 +14,25 @@ use interlock_process::Cancel;
 
 use super::{channel::ChannelAnswer, line::Heard};
 
-/// Why an attempt is to end.
+/// Why an attempt must end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Why {
-    /// Somebody stopped it.
+    /// It was stopped.
     Stopped,
     /// It took too long.
     Late,
 }
 
-/// Ends what an attempt does, wherever it is; pulled once it stays pulled.
+/// Cancels whatever an attempt is doing; once pulled, it stays pulled.
 #[derive(Debug, Clone)]
 pub(crate) struct CancelToken {
     cancel: Cancel,
     why: Arc<Mutex<Option<Why>>>,
-    /// Who waits for others meanwhile, and is to look again.
+    /// The channel of a waiting thread that must check again.
     waiting: Arc<Mutex<Option<Sender<Heard>>>>,
 }
 
-/// The number of no request.
+/// Number that belongs to no request.
 const NO_REQUEST: usize = 0;
 
 impl CancelToken {
@@ -44,10 +44,10 @@ impl CancelToken {
         })
     }
 
-    /// Drops the stream that is read, and ends the program that runs.
+    /// Drops the open stream, and ends the running program.
     pub(crate) fn pull(&self, why: Why) {
         let mut first = self.why.lock().unwrap_or_else(PoisonError::into_inner);
-        // Being stopped says more: nothing is asked of the run any more.
+        // A stop takes precedence: the run is asked nothing more.
         *first = Some(match (*first, why) {
             (None | Some(Why::Late), why) => why,
             (Some(Why::Stopped), _) => Why::Stopped,
@@ -56,17 +56,17 @@ impl CancelToken {
         self.cancel.cancel();
         let waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(waiting) = waiting.as_ref() {
-            // Nobody waits any more when it cannot be sent.
+            // If it cannot be sent, nobody waits any more.
             let _ = waiting.send(Heard::Channel(NO_REQUEST, ChannelAnswer::Broken));
         }
     }
 
-    /// Has whoever waits at the other end of `waiting` look again once it is pulled.
+    /// Makes the receiver of `waiting` check again once the token is pulled.
     pub(super) fn wake(&self, waiting: Sender<Heard>) {
         *self.waiting.lock().unwrap_or_else(PoisonError::into_inner) = Some(waiting);
     }
 
-    /// Stops it; `at_once`: what runs is killed.
+    /// Stops the attempt; with `at_once`, running programs are killed.
     pub(crate) fn stop(&self, at_once: bool) {
         if at_once {
             self.cancel.kill();
@@ -74,34 +74,34 @@ impl CancelToken {
         self.pull(Why::Stopped);
     }
 
-    /// Waits so many milliseconds, or until it is pulled.
+    /// Waits for so many milliseconds, or until it is pulled.
     pub(super) fn rest(&self, ms: u64) {
         let (wake, woken) = channel();
         self.wake(wake);
         if self.pulled().is_none() {
-            // Pulled, or the time is over: whoever waits looks anew.
+            // Pulled, or the time is over: the caller checks again.
             let _ = woken.recv_timeout(Duration::from_millis(ms));
         }
         *self.waiting.lock().unwrap_or_else(PoisonError::into_inner) = None;
     }
 
-    /// Returns why it was pulled; `None`: it was not.
+    /// Returns why it was pulled; `None` if it was not.
     pub(super) fn pulled(&self) -> Option<Why> {
         *self.why.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Tells whether it was pulled.
+    /// Returns whether it was pulled.
     pub(crate) fn is_pulled(&self) -> bool {
         self.pulled().is_some()
     }
 
-    /// Returns what models and tools are given.
+    /// Returns the handle for models and tools.
     pub(super) const fn cancel(&self) -> &Cancel {
         &self.cancel
     }
 }
 
-/// Pulls a brake when the time of an attempt is over; time that people take does not count.
+/// Pulls a cancel token when the time of an attempt is over; time that people take does not count.
 pub(super) struct Timer {
     shared: Arc<Shared>,
     thread: Option<JoinHandle<()>>,
@@ -113,13 +113,13 @@ struct Shared {
 }
 
 struct State {
-    /// When it is over; `None`: the clock stands.
+    /// When the time is over; `None` while the clock is stopped.
     end: Option<Instant>,
     closed: bool,
 }
 
 impl Timer {
-    /// Starts with a clock that stands.
+    /// Creates a timer with a stopped clock.
     pub(super) fn new(cancel_token: CancelToken) -> io::Result<Self> {
         let shared = Arc::new(Shared {
             state: Mutex::new(State {
@@ -143,9 +143,9 @@ impl Timer {
         })
     }
 
-    /// Lets the clock run, with so much left.
+    /// Starts the clock with this much time left.
     pub(super) fn run(&self, left: Duration) {
-        // Beyond what the clock can say is no bound.
+        // A time that the clock cannot represent is not a limit.
         self.set(Instant::now().checked_add(left));
     }
 
@@ -165,7 +165,7 @@ impl Shared {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Waits for the end of the time; `false`: it is not waited for any more.
+    /// Waits for the end of the time; returns `false` if the timer is no longer needed.
     fn wait(&self) -> bool {
         let mut state = self.lock();
         while !state.closed {
@@ -192,7 +192,7 @@ impl Drop for Timer {
         self.shared.lock().closed = true;
         self.shared.changed.notify_all();
         if let Some(thread) = self.thread.take() {
-            // One that broke has pulled nothing.
+            // A thread that panicked has pulled nothing.
             let _ = thread.join();
         }
     }

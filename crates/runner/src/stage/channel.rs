@@ -1,18 +1,18 @@
-//! Where people are asked whether a call may run.
+//! Channels on which people are asked whether a call may run.
 
 use std::{fmt, sync::Arc};
 
 /// A channel on which a person can be asked.
 pub trait Channel: Send + Sync {
-    /// Asks; what is said goes to `answers`, at most once.
+    /// Asks; the answer goes to `answers`, at most once.
     ///
-    /// Returns at once. Asked again while another request is open, the new one waits for its turn.
+    /// Returns at once. While another request is open, a new one waits for its turn.
     fn ask(&self, wanted: PersonRequest, answers: Answers) -> Box<dyn Open>;
 }
 
-/// A request that is open in a channel.
+/// An open request of a channel.
 pub trait Open: Send {
-    /// Takes it back; `why` is told to a person who looks at it.
+    /// Withdraws it; `why` is shown to a person who looks at it.
     fn withdraw(self: Box<Self>, why: &str);
 }
 
@@ -57,7 +57,7 @@ pub enum ChannelAnswer {
 pub struct Answers(Arc<dyn Fn(ChannelAnswer) + Send + Sync>);
 
 impl Answers {
-    /// Gives what is said to `to`.
+    /// Creates a receiver that passes answers to `to`.
     pub(crate) fn new(to: impl Fn(ChannelAnswer) + Send + Sync + 'static) -> Self {
         Self(Arc::new(to))
     }

@@ -1,4 +1,4 @@
-//! What is kept beside the log: what a model said, and what it was told.
+//! Messages stored next to the log: those of a model, and those to it.
 
 use interlock_core::names::Digest;
 use interlock_models::Answer;
@@ -31,14 +31,14 @@ pub struct KeptResult {
     pub seen: Vec<SeenFile>,
 }
 
-/// Keeps a value; its digest is of the bytes that it is kept as.
+/// Stores a value; its digest is computed from the stored bytes.
 pub(crate) fn keep(messages: &Messages, value: &impl Serialize) -> Result<Digest, StoreError> {
-    // Texts, numbers and lists of them: there is nothing in it that JSON cannot say.
+    // Texts, numbers and lists of them: everything in it can be represented in JSON.
     let bytes = serde_json::to_vec(value).unwrap_or_default();
     messages.keep(&bytes)
 }
 
-/// Reads a value that was kept.
+/// Reads a stored value.
 pub(crate) fn read<T: DeserializeOwned>(
     messages: &Messages,
     digest: &Digest,
@@ -56,10 +56,10 @@ pub enum Unreadable {
     /// The file cannot be read.
     #[error(transparent)]
     Store(#[from] StoreError),
-    /// The content is something else.
-    #[error("`{digest}` among the messages is none of this version: {source}")]
+    /// The content has another format.
+    #[error("message `{digest}` has an unknown format: {source}")]
     Other {
-        /// Its name.
+        /// Digest of the message.
         digest: Digest,
         /// The underlying error.
         source: serde_json::Error,

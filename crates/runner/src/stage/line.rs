@@ -1,4 +1,4 @@
-//! The line between a stage, on its thread, and the loop that drives the run and alone writes to its log.
+//! The channel between a stage, on its thread, and the loop that drives the run and alone writes to its log.
 
 use std::sync::{
     Arc,
@@ -23,7 +23,7 @@ pub struct Question {
     pub id: String,
     /// Number of the attempt.
     pub attempt: u32,
-    /// What the run is asked; `None`: nothing, the stage waits until this step is not the next any more.
+    /// Command for the run, or a step: then the stage waits until that step is no longer the next.
     pub ask: Result<Box<CommandKind>, Step>,
     /// Receives the answer; dropped if the stage is no longer under way.
     pub reply: Sender<Heard>,
@@ -41,7 +41,7 @@ pub enum Heard {
 /// State of the run as a stage receives it.
 #[derive(Debug, Clone)]
 pub struct Standing {
-    /// Refusal of the request; `None`: none.
+    /// Refusal of the request, if it was refused.
     pub refused: Option<Refusal>,
     /// The run.
     pub run: Arc<Run>,
@@ -50,7 +50,7 @@ pub struct Standing {
 }
 
 impl Standing {
-    /// Makes the report of a decision for a stage.
+    /// Creates the report of a decision for a stage.
     #[must_use]
     pub fn new(reply: &Reply, run: Arc<Run>, events: Vec<Event>) -> Self {
         Self {
@@ -83,10 +83,10 @@ impl StageOrder {
     }
 }
 
-/// Brings questions to whoever drives the run.
+/// Delivers questions to the loop that drives the run.
 pub(crate) type Outbox = Box<dyn Fn(Question) -> bool + Send>;
 
-/// The line as a stage has it.
+/// The stage's side of the channel.
 pub(super) struct StageLink {
     pub(super) id: String,
     pub(super) attempt: u32,
@@ -96,12 +96,12 @@ pub(super) struct StageLink {
     pub(super) inbox: Receiver<Heard>,
 }
 
-/// The run is not driven any more, or not this stage of it.
+/// The run is no longer driven, or no longer with this stage.
 #[derive(Debug)]
 pub(super) struct Cut;
 
 impl StageLink {
-    /// Asks the run something of this attempt.
+    /// Sends a command of this attempt to the run.
     pub(super) fn ask_stage(&self, command: StageCommand) -> Result<Standing, Cut> {
         self.ask(CommandKind::Stage {
             path: self.path.clone(),
@@ -110,9 +110,9 @@ impl StageLink {
         })
     }
 
-    /// Asks the run something.
+    /// Sends a command to the run.
     pub(super) fn ask(&self, command: CommandKind) -> Result<Standing, Cut> {
-        // A line of its own: what others say meanwhile waits.
+        // A separate channel: other messages wait meanwhile.
         let (reply, answer) = std::sync::mpsc::channel();
         self.send(Ok(Box::new(command)), reply)?;
         match answer.recv() {
@@ -121,7 +121,7 @@ impl StageLink {
         }
     }
 
-    /// Asks to be told when `step` is not the next any more.
+    /// Asks to be notified when `step` is no longer the next.
     pub(super) fn wait_beyond(&self, step: Step) -> Result<(), Cut> {
         self.send(Err(step), self.answers.clone())
     }

@@ -1,4 +1,4 @@
-//! From what a model said to what the engine is told of it.
+//! Converts the messages of a model to commands for the engine.
 
 use interlock_core::{
     attempt::{FinishReason, MessageCall, MessageCallKind, ModelMessage, Submission, Usage},
@@ -15,24 +15,24 @@ use sha2::{Digest as _, Sha256};
 
 use super::{place::Stages, texts};
 
-/// What a message is taken apart with.
+/// The context for parsing a message.
 pub(super) struct Reader<'a> {
     pub(super) stage: &'a ModelStage,
-    /// The schema of its answer, where that is a text with holes.
+    /// Schema of its answer, if that is a text with holes.
     pub(super) schema_text: Option<String>,
-    /// The tools that exist for any stage of the run; `None`: all there are.
+    /// Tools that exist for any stage of the run; `None` for all.
     pub(super) of_run: Option<&'a [String]>,
     pub(super) stages: &'a Stages,
 }
 
-/// What a call of a model means, and its arguments where it can be judged.
+/// Meaning of a model's call, and its arguments if it can be judged.
 pub(super) struct ReadCall {
     pub(super) call: MessageCall,
     pub(super) arguments: Option<Arguments>,
 }
 
 impl Reader<'_> {
-    /// Takes a message apart.
+    /// Parses a message.
     pub(super) fn message(
         &self,
         answer: &Answer,
@@ -50,7 +50,7 @@ impl Reader<'_> {
         }
     }
 
-    /// Says what one call is.
+    /// Interprets one call.
     pub(super) fn call(&self, call: &Call) -> ReadCall {
         let read = Arguments::read(&call.arguments);
         let digest = match &read {
@@ -104,7 +104,7 @@ impl Reader<'_> {
         exists.then_some(spec.schema)
     }
 
-    /// Reads the text of a message as an answer, where the stage ends with one.
+    /// Parses the text of a message as an answer, if the stage ends with one.
     fn answer(&self, answer: &Answer) -> Option<Submission> {
         let Ending::Answer { .. } = &self.stage.ending else {
             return None;
@@ -126,7 +126,7 @@ impl Reader<'_> {
         Some(handed(Arguments::read(unfenced(&text)).as_ref(), &schema))
     }
 
-    /// Returns the schema that an answer must fit.
+    /// Returns the schema that an answer must match.
     fn enforced_schema(&self) -> Option<Value> {
         match &self.stage.ending {
             Ending::Answer {
@@ -137,7 +137,7 @@ impl Reader<'_> {
         }
     }
 
-    /// Returns the form of an answer as the model is shown it.
+    /// Returns the schema of an answer as shown to the model.
     pub(super) fn shown_schema(&self) -> Option<String> {
         match &self.stage.ending {
             Ending::Answer {
@@ -149,7 +149,7 @@ impl Reader<'_> {
     }
 }
 
-/// Checks what is handed in.
+/// Checks a submission.
 fn handed(read: Result<&Arguments, &ArgumentError>, schema: &Value) -> Submission {
     match read {
         Ok(arguments) => Submission {
@@ -167,7 +167,7 @@ fn handed(read: Result<&Arguments, &ArgumentError>, schema: &Value) -> Submissio
     }
 }
 
-/// Takes the JSON out of an answer that may have prose around it, and checks it.
+/// Extracts the JSON from an answer that may be surrounded by prose, and checks it.
 fn found(text: &str, schema: &Value) -> Submission {
     let parsed = parse_output(text);
     if parsed.is_string() && serde_json::from_str::<Value>(text.trim()).is_err() {
@@ -182,7 +182,7 @@ fn found(text: &str, schema: &Value) -> Submission {
     }
 }
 
-/// Takes the fence off that models put around JSON.
+/// Removes the code fence that models put around JSON.
 fn unfenced(text: &str) -> &str {
     let text = text.trim();
     let inner = text

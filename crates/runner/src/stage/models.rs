@@ -1,4 +1,4 @@
-//! The models that stages may call, as the one who has the configuration fills them in.
+//! The models that stages may call, implemented where the configuration is known.
 
 use interlock_core::attempt::Usage;
 use interlock_models::{Answer, Heard, Kind, ModelError, Request};
@@ -18,7 +18,7 @@ pub struct Model {
 /// How often a call is attempted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Tries {
-    /// The number of attempts that the configuration says.
+    /// As often as configured.
     Several,
     /// Once; the caller has its own retries.
     Once,
@@ -29,10 +29,10 @@ pub trait Models: Send + Sync {
     /// Finds the model that a workflow names; `None`: the configured one.
     ///
     /// # Errors
-    /// One sentence: there is none of that name, or its key is missing.
+    /// One sentence: there is no such model, or its key is missing.
     fn find(&self, wanted: Option<&str>) -> Result<Model, String>;
 
-    /// Calls it, and blocks until its whole message is there.
+    /// Calls the model, and blocks until its complete message has arrived.
     ///
     /// # Errors
     /// No message will come.
@@ -45,13 +45,13 @@ pub trait Models: Send + Sync {
         heard: &mut dyn FnMut(Heard<'_>),
     ) -> Result<Answer, ModelError>;
 
-    /// Returns what the tokens of an answer cost, in millionths of a millionth of a US dollar.
+    /// Returns the cost of an answer's tokens, in millionths of a millionth of a US dollar.
     ///
-    /// `None`: nobody knows.
+    /// Returns `None` if the price is unknown.
     fn cost(&self, model: &Model, usage: &interlock_models::Usage) -> Option<u64>;
 }
 
-/// Says to the run what a call cost.
+/// Converts the usage of a call for the run.
 pub(crate) fn usage(models: &dyn Models, model: &Model, answer: &Answer) -> Usage {
     let used = &answer.usage;
     Usage {

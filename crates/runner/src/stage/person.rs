@@ -1,4 +1,4 @@
-//! Waits for a person's word on one call of a stage.
+//! Waits for a person's answer about one call of a stage.
 
 use std::{
     sync::mpsc::RecvTimeoutError,
@@ -22,19 +22,19 @@ use super::{
     line::{Cut, Heard, Standing},
 };
 
-/// Longest that is waited without a look around.
+/// Longest wait without a check.
 const LOOK_EVERY: Duration = Duration::from_secs(3600);
 
-/// What became of a request.
+/// Result of a request.
 pub(super) enum Word {
-    /// The run has gone on.
+    /// The run has continued.
     Told(Standing),
     /// Nobody waits for it here: the run stands.
     Stands,
 }
 
 impl Attempt<'_> {
-    /// Has a person asked about the call at `at`, and waits for what they say.
+    /// Asks a person about the call at `at`, and waits for the answer.
     pub(super) fn person(&mut self, at: usize) -> Result<Word, Cut> {
         let word = self.wait_for_word(at)?;
         Ok(match word {
@@ -46,7 +46,7 @@ impl Attempt<'_> {
         })
     }
 
-    /// Takes what the run has told and nobody has read: it comes before anything told later.
+    /// Takes the reports of the run that nobody has read: they come before later ones.
     fn unheard(&self) -> Vec<Event> {
         let mut events = Vec::new();
         while let Ok(heard) = self.line.inbox.try_recv() {
@@ -59,7 +59,7 @@ impl Attempt<'_> {
 
     fn wait_for_word(&mut self, at: usize) -> Result<Word, Cut> {
         let Some(request) = self.open_request() else {
-            // Answered meanwhile: the next look at the run says what follows.
+            // Answered meanwhile: the next check of the run determines what follows.
             return self.beyond(at).map(Word::Told);
         };
         let people = self.stages.people.clone();
@@ -74,7 +74,7 @@ impl Attempt<'_> {
         let mut open = people.here.as_ref().map(|channel| {
             let to = self.line.answers.clone();
             let answers = Answers::new(move |said| {
-                // Whoever asked may be gone.
+                // The one who asked may be gone.
                 let _ = to.send(Heard::Channel(number, said));
             });
             channel.ask(wanted(&request), answers)
@@ -122,7 +122,7 @@ impl Attempt<'_> {
             .find(|one| *one.path() == self.line.path && one.request.call().is_some())
     }
 
-    /// Takes the word of the channel here; `None`: others may still answer.
+    /// Handles the answer of the local channel; returns `None` if others may still answer.
     fn said(
         &self,
         request: &Pending,
@@ -141,7 +141,7 @@ impl Attempt<'_> {
         self.line.ask_stage(StageCommand::CloseGrant { why })
     }
 
-    /// Waits until the call at `at` is not the next to be answered.
+    /// Waits until the call at `at` is no longer the next to be answered.
     fn beyond(&self, at: usize) -> Result<Standing, Cut> {
         self.cancel_token.wake(self.line.answers.clone());
         self.line.wait_beyond(Step::Person(at))?;
@@ -154,7 +154,7 @@ impl Attempt<'_> {
         }
     }
 
-    /// Returns how long is waited for an answer at most, from now.
+    /// Returns the longest wait for an answer, from now.
     fn left(&self, request: &Pending) -> Duration {
         match self.end_of(request) {
             Some(end) => Duration::from_millis(end.saturating_sub(now_ms())).min(LOOK_EVERY),
@@ -166,14 +166,14 @@ impl Attempt<'_> {
         self.end_of(request).is_some_and(|end| end <= now_ms())
     }
 
-    /// Returns when the time of a request is over, in milliseconds since 1970.
+    /// Returns when a request expires, in milliseconds since 1970.
     fn end_of(&self, request: &Pending) -> Option<u64> {
         let most = self.machine.stages.as_ref()?.grant_timeout_ms?;
         Some(request.request.at_ms.saturating_add(most))
     }
 }
 
-/// Makes a person's answer of what a channel says; `None`: it is none.
+/// Converts a channel's answer to a command; `None` if it is not an answer.
 pub(crate) fn answered(request: &Pending, said: &ChannelAnswer) -> Option<CommandKind> {
     let answer = |by: &String, note: Option<&String>| Answer {
         by: by.clone(),
@@ -182,7 +182,7 @@ pub(crate) fn answered(request: &Pending, said: &ChannelAnswer) -> Option<Comman
         ..Answer::default()
     };
     match said {
-        // The question says where a yes with a passkey is given.
+        // The question says how to approve with a passkey.
         ChannelAnswer::Yes { .. } if request.takes_passkey() => None,
         ChannelAnswer::Yes { by } => Some(CommandKind::Approve(answer(by, None))),
         ChannelAnswer::No { by, note } => Some(CommandKind::Reject(answer(by, note.as_ref()))),
@@ -190,7 +190,7 @@ pub(crate) fn answered(request: &Pending, said: &ChannelAnswer) -> Option<Comman
     }
 }
 
-/// Says what is waited for, where nobody is asked here.
+/// Describes the request, if nobody is asked here.
 pub(crate) fn elsewhere(request: &Pending) -> String {
     let PersonRequest { id, tool, text, .. } = wanted(request);
     let colon = if tool.is_empty() { "" } else { ": " };
@@ -202,7 +202,7 @@ pub(crate) fn elsewhere(request: &Pending) -> String {
     format!("waits for {approve} ({id}): {tool}{colon}{text}")
 }
 
-/// Says what a person is asked.
+/// Creates the request to a person.
 pub(crate) fn wanted(request: &Pending) -> PersonRequest {
     let (tool, text) = match request.about() {
         About::Call(grant) => (grant.call.tool.clone(), grant.call.summary.clone()),
@@ -218,7 +218,7 @@ pub(crate) fn wanted(request: &Pending) -> PersonRequest {
     }
 }
 
-/// Takes a request back and says who was first.
+/// Withdraws a request and says who answered first.
 fn withdraw(open: Option<Box<dyn Open>>, run: &Run, id: &ApprovalId) {
     let settled = run.settled.iter().rev().find(|one| one.id == *id);
     let by = settled.and_then(|one| one.by.as_deref());

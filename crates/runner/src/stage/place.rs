@@ -1,4 +1,4 @@
-//! Where the stages of a run work: their models, their tools, the people who are asked.
+//! The context of a run's stages: their models, their tools, the people who are asked.
 
 use std::{collections::BTreeMap, fmt, path::PathBuf, sync::Arc};
 
@@ -11,7 +11,7 @@ use interlock_tools::{Datasource, Secrets, Tool};
 
 use super::{channel::Channel, models::Models, servers::Servers};
 
-/// What the stages of a run work with.
+/// The context in which the stages of a run work.
 #[derive(Clone)]
 pub struct Stages {
     /// The models.
@@ -28,7 +28,7 @@ pub struct Stages {
     pub messages: Messages,
     /// State directory, which has the person's token.
     pub home: Home,
-    /// Project and protected things, links resolved.
+    /// Project and protected files, with links resolved.
     pub place: CallContext,
     /// Decisions of person and project about shell lines.
     pub decided: Decided,
@@ -54,14 +54,14 @@ pub struct People {
 }
 
 impl People {
-    /// Tells whether a request leaves the run standing until somebody answers it elsewhere.
+    /// Returns whether a request leaves the run waiting until somebody answers it elsewhere.
     pub(crate) const fn stands(&self) -> bool {
         self.here.is_none() && self.elsewhere && self.no_wait
     }
 }
 
 impl Stages {
-    /// Finds all tools that are there now, built-in ones first.
+    /// Lists all tools that are available now, built-in ones first.
     pub(super) fn there(&self) -> Vec<AvailableTool> {
         let built_in = self
             .tools
@@ -75,7 +75,7 @@ impl Stages {
         built_in.chain(served).collect()
     }
 
-    /// Describes the tool that a model calls by `name`; `None`: there is none.
+    /// Describes the tool that a model calls by `name`; `None` if there is none.
     pub(super) fn spec(&self, name: &str) -> Option<(ToolSpec, AvailableTool)> {
         if let Some(tool) = Tool::named(&self.tools, name) {
             let spec = ToolSpec {

@@ -1,4 +1,4 @@
-//! Calls of the model: what it is sent, and what becomes of a call that comes to nothing.
+//! Calls of the model: the request, and the handling of failed calls.
 
 use std::time::{Duration, Instant};
 
@@ -24,7 +24,7 @@ use super::{
 use crate::screen::Piece;
 
 impl Attempt<'_> {
-    /// Calls the model and tells what it said; `None`: it was given up.
+    /// Calls the model and reports its message; returns `None` if the call was given up.
     pub(super) fn model(&mut self, logged: bool) -> Result<Option<Standing>, Halt> {
         let wanted = self.wanted_model();
         let model = match self.stages.models.find(wanted.as_deref()) {
@@ -59,7 +59,7 @@ impl Attempt<'_> {
         let ms = u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX);
         let answer = match said {
             Ok(answer) => answer,
-            // Stopped, or its time is over: the loop says which.
+            // Stopped, or its time is over: the loop decides which.
             Err(_) if self.cancel_token.pulled().is_some() => return Ok(None),
             Err(error) => {
                 return Ok(Some(self.line.ask_stage(StageCommand::ModelFailed {
@@ -112,12 +112,12 @@ impl Attempt<'_> {
         )
     }
 
-    /// Calls the model whose last call came to nothing, now that its wait is over.
+    /// Calls the model again after a failed call, now that the delay is over.
     pub(super) fn again(&mut self) -> Result<Standing, Halt> {
         self.model(false)?.ok_or(Halt::Cut)
     }
 
-    /// Has the conversation condensed; `None`: it was given up.
+    /// Has the conversation condensed; returns `None` if that was given up.
     pub(super) fn condense(&mut self) -> Result<Option<Standing>, Halt> {
         let wanted = self.wanted_model();
         let model = match self.stages.models.find(wanted.as_deref()) {
@@ -153,8 +153,9 @@ impl Attempt<'_> {
         }
         let answer = said.as_ref().ok();
         if let Err(error) = &said {
-            let text =
-                format!("the conversation could not be condensed, and goes on as it is: {error}");
+            let text = format!(
+                "the conversation could not be condensed, and continues unchanged: {error}"
+            );
             self.screen.warn(&self.path, &text);
         }
         let summary = answer.map(interlock_models::Answer::text);
@@ -166,12 +167,12 @@ impl Attempt<'_> {
         })?))
     }
 
-    /// Tells whether an answer says 409, which workflows with a conversation do not ask again for.
+    /// Returns whether an error has status 409, which workflows with a conversation do not retry.
     fn is_conflict(&self, error: &ModelError) -> bool {
         self.stage.history && error.failure.status == Some(CONFLICT)
     }
 
-    /// Returns what stands before this stage's own transcript.
+    /// Returns the messages before this stage's own transcript.
     fn history(&self) -> Vec<Message> {
         let said = seen_history(self.machine, &self.told.run, &self.line.path);
         let mut messages: Vec<Message> = said
@@ -198,7 +199,7 @@ impl Attempt<'_> {
         own.or_else(|| self.stages.model.clone()).or(of_workflow)
     }
 
-    /// Makes what the model is sent: the same bytes for the same log.
+    /// Creates the request to the model: the same log gives the same bytes.
     fn request(&self, model: &Model) -> Result<Result<Request, String>, Halt> {
         let run = &self.told.run;
         let body = stage_text(self.machine, run, &self.line.path, &self.stage.body);
@@ -232,7 +233,7 @@ impl Attempt<'_> {
         }))
     }
 
-    /// Describes the tools that the model is told of: those of the attempt, the one that ends it last.
+    /// Describes the tools offered to the model: those of the attempt, with the completion tool last.
     fn specs(&self) -> Result<Vec<ToolSpec>, Halt> {
         let names = self.progress()?.tools.iter();
         let known = names.filter_map(|name| self.stages.spec(name));
@@ -249,10 +250,10 @@ impl Attempt<'_> {
     }
 }
 
-/// The status of HTTP that tells of a conflict.
+/// HTTP status of a conflict.
 pub(crate) const CONFLICT: u16 = 409;
 
-/// Tells whether a failed call may succeed later, and when.
+/// Returns whether and when a failed call may succeed.
 fn passing(error: &ModelError) -> Option<Passing> {
     let failure = &error.failure;
     let after_ms = |wait: Duration| u64::try_from(wait.as_millis()).unwrap_or(u64::MAX);
@@ -261,13 +262,13 @@ fn passing(error: &ModelError) -> Option<Passing> {
     })
 }
 
-/// Reads what the provider is told beside the transcript.
+/// Parses the provider's options.
 fn options(stage: &ModelStage) -> Result<Options, String> {
     let given = &stage.options;
     let temperature = match &given.temperature {
         None => None,
         Some(serde_json::Value::Number(number)) => Some(number.clone()),
-        Some(other) => return Err(format!("`{other}` is no temperature")),
+        Some(other) => return Err(format!("`{other}` is not a temperature")),
     };
     let thinking = given.thinking.clone().map(TryInto::try_into).transpose();
     Ok(Options {

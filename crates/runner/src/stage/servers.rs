@@ -1,4 +1,4 @@
-//! The tools of MCP servers, as the one who has the servers fills them in.
+//! The tools of MCP servers, implemented where the servers are known.
 
 use std::sync::Arc;
 
@@ -14,10 +14,10 @@ use crate::screen::Screen;
 
 /// The MCP servers of a run.
 pub trait Servers: Send + Sync {
-    /// Lists their tools that are there now; waits for servers that are starting.
+    /// Lists the available tools; waits for servers that are starting.
     fn tools(&self) -> Vec<Served>;
 
-    /// Lists every tool that was listed so far; no server is asked.
+    /// Lists every tool listed so far, without asking a server.
     fn listed(&self) -> Vec<Served> {
         Vec::new()
     }
@@ -27,24 +27,24 @@ pub trait Servers: Send + Sync {
         drop(screen);
     }
 
-    /// Holds definitions to what the run with this id has seen, from now on.
+    /// Compares definitions with what the run with this id has seen, from now on.
     ///
     /// # Errors
-    /// What the run has seen cannot be read or kept.
+    /// The run's pins cannot be read or stored.
     fn keep_with(&self, run: &RunId) -> Result<(), StoreError> {
         let _ = run;
         Ok(())
     }
 
-    /// Finds a tool as it was listed last.
+    /// Finds a tool as last listed.
     ///
-    /// An attempt goes on with what it was given, also while a server is gone.
+    /// An attempt continues with the tools it was given, even while a server is gone.
     fn known(&self, tool: &str) -> Option<Served>;
 
-    /// Finds the facts of a call, for the judge.
+    /// Determines the facts of a call, for the judge.
     fn proposed(&self, id: CallId, tool: &str, arguments: &Arguments) -> ToolCall;
 
-    /// Carries a call out that the judge has allowed; blocks until it has ended.
+    /// Executes a call that the judge has allowed; blocks until it has ended.
     fn call(
         &self,
         tool: &str,

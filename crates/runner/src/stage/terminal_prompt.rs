@@ -1,4 +1,4 @@
-//! The terminal as a channel: one request after the other, in the order they came.
+//! The terminal as a channel: one request after the other, in order of arrival.
 
 use std::{
     collections::VecDeque,
@@ -25,7 +25,7 @@ pub struct TerminalPrompt {
 struct Shared {
     terminal: Arc<Terminal>,
     screen: Arc<dyn Screen>,
-    /// What the person is called in the log.
+    /// Name of the person in the log.
     by: String,
     queue: Mutex<Queue>,
     changed: Condvar,
@@ -34,7 +34,7 @@ struct Shared {
 #[derive(Default)]
 struct Queue {
     waiting: VecDeque<Request>,
-    /// Whether somebody serves it.
+    /// Whether a thread serves it.
     served: bool,
 }
 
@@ -42,12 +42,12 @@ struct Request {
     wanted: PersonRequest,
     answers: Answers,
     cancel: Cancel,
-    /// Why it was taken back.
+    /// Why it was withdrawn.
     withdrawn: Arc<Mutex<Option<String>>>,
 }
 
 impl TerminalPrompt {
-    /// Makes a channel on `terminal`; answers count as those of `by`.
+    /// Creates a channel on `terminal`; answers count as those of `by`.
     #[must_use]
     pub fn new(terminal: Arc<Terminal>, screen: Arc<dyn Screen>, by: String) -> Self {
         Self {
@@ -114,7 +114,7 @@ impl Shared {
         self.queue.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Puts a request behind the others; whoever serves them comes and goes.
+    /// Queues a request, and starts a thread if none serves the queue.
     fn take(self: &Arc<Self>, request: Request) {
         let mut queue = self.queue();
         queue.waiting.push_back(request);
@@ -148,7 +148,7 @@ impl Shared {
         }
     }
 
-    /// Asks one request, unless it was taken back.
+    /// Asks one request, unless it was withdrawn.
     fn put(&self, request: &Request) {
         if request.cancel.is_cancelled() {
             return;
@@ -201,7 +201,7 @@ impl Shared {
         self.screen.asking(path, false);
     }
 
-    /// Reads what a person typed; `None`: it is no answer.
+    /// Interprets a person's input; `None` if it is not an answer.
     fn meant(&self, typed: &str) -> Option<ChannelAnswer> {
         let typed = typed.trim();
         let (word, rest) = typed.split_once(char::is_whitespace).unwrap_or((typed, ""));

@@ -1,11 +1,11 @@
-//! Every fixed text that a model is sent, in one place: what was sent can be told from these and the log alone.
+//! Every fixed text that a model is sent, in one place: these texts and the log determine what was sent.
 
 use serde_json::json;
 
-/// What stands between the body of a stage and what follows it.
+/// Separator after the body of a stage.
 const RULE: &str = "\n\n---\n\n";
 
-/// Makes the system prompt of a stage that ends with a call.
+/// Creates the system prompt of a stage that ends with a call.
 pub(super) fn system(body: &str, tool: &str, turns_max: u32) -> String {
     let messages = if turns_max == 1 {
         "1 message".to_owned()
@@ -24,7 +24,7 @@ pub(super) fn system(body: &str, tool: &str, turns_max: u32) -> String {
     )
 }
 
-/// Makes the system prompt of a stage that ends with an answer.
+/// Creates the system prompt of a stage that ends with an answer.
 pub(super) fn system_of_answer(body: &str, schema: Option<&str>) -> String {
     let fits = schema.map_or_else(String::new, |schema| {
         format!("\n- Your last message is one JSON value that fits this JSON Schema, and nothing else: {schema}")
@@ -40,7 +40,7 @@ pub(super) fn system_of_answer(body: &str, schema: Option<&str>) -> String {
     )
 }
 
-/// Makes the system prompt of a stage that is part of a conversation: as written, and what its answer must fit.
+/// Creates the system prompt of a stage in a conversation: the written text, and the schema of its answer.
 pub(super) fn system_of_conversation(body: &str, schema: Option<&str>) -> String {
     match schema {
         None => body.to_owned(),
@@ -53,7 +53,7 @@ pub(super) fn system_of_conversation(body: &str, schema: Option<&str>) -> String
     }
 }
 
-/// Stands before a conversation in which a model spoke first.
+/// Placeholder message before a conversation in which a model spoke first.
 pub(super) const BEFORE: &str = "-";
 
 fn below(body: &str, passage: &str) -> String {
@@ -64,31 +64,31 @@ fn below(body: &str, passage: &str) -> String {
     }
 }
 
-/// Says what the completion tool is for.
+/// Describes the completion tool.
 pub(super) fn completion_description() -> String {
     "Finishes this stage and hands in its result. It is checked; when it does not fit, you are told why and may call this again.".to_owned()
 }
 
-/// Says that a message had no call.
+/// Reminds the model that a message had no call.
 pub(super) fn reminder(tool: &str) -> String {
     format!(
         "That message called no tool. To finish, call `{tool}`; text is never read as a result."
     )
 }
 
-/// Says that a message was cut, and had no call.
+/// Reminds the model that a message was cut, and had no call.
 pub(super) fn cut_reminder(tool: &str) -> String {
     format!(
         "That message was cut at the output limit and called no tool. Say less; to finish, call `{tool}`."
     )
 }
 
-/// Says that a message held neither text nor call.
+/// Reminds the model that a message had neither text nor call.
 pub(super) fn nothing_said() -> String {
     "That message was empty. Answer, or call a tool.".to_owned()
 }
 
-/// Says that an answer does not fit.
+/// Reports that an answer does not match its schema.
 pub(super) fn answer_findings(findings: &[String]) -> String {
     format!(
         "That answer does not fit what is asked for. Answer again, with one JSON value and nothing else:\n{}",
@@ -96,12 +96,12 @@ pub(super) fn answer_findings(findings: &[String]) -> String {
     )
 }
 
-/// Makes the result of a call that did not succeed.
+/// Creates the result of a call that did not succeed.
 pub(super) fn refused(code: &str, message: &str) -> String {
     json!({ "code": code, "message": message }).to_string()
 }
 
-/// Makes the result of a completion that does not fit.
+/// Creates the result of a completion that does not match its schema.
 pub(super) fn completion_findings(findings: &[String]) -> String {
     let message = format!(
         "what was handed in does not fit, hand it in again:\n{}",
@@ -110,15 +110,15 @@ pub(super) fn completion_findings(findings: &[String]) -> String {
     refused("schema_invalid", &message)
 }
 
-/// Makes the result of a completion beside one that was taken before it.
+/// Creates the result of a completion after another one was accepted.
 pub(super) fn completion_ignored() -> String {
     refused("ignored", "another completion was taken")
 }
 
-/// Says why a call that was cut cannot be looked at.
+/// Why a truncated call cannot be parsed.
 pub(super) const CUT_CALL: &str = "the message was cut at the output limit in the middle of this call: make it shorter, or in several";
 
-/// Says that a call came behind too many others.
+/// Reports that a message had too many calls before this one.
 pub(super) fn too_many_calls(most: usize) -> String {
     refused(
         "too_many_calls",
@@ -126,7 +126,7 @@ pub(super) fn too_many_calls(most: usize) -> String {
     )
 }
 
-/// Says that nobody knows what became of a call.
+/// Reports that the outcome of a call is unknown.
 pub(super) fn unanswered() -> String {
     refused("not_run", "the call was not run")
 }
@@ -139,9 +139,9 @@ fn list(findings: &[String]) -> String {
     lines.join("\n")
 }
 
-/// Cuts a result to `bytes_max` bytes: its beginning and its end, and a notice in between.
+/// Cuts a result to `bytes_max` bytes: its beginning and its end, with a notice in between.
 ///
-/// Two thirds of what is left are the beginning.
+/// Two thirds of the rest are from the beginning.
 pub(super) fn cut(text: &str, bytes_max: usize) -> Option<String> {
     if text.len() <= bytes_max {
         return None;

@@ -1,7 +1,6 @@
-//! The transcript of an attempt, folded from the events of its run and what is kept beside them.
+//! The transcript of an attempt, folded from the events of its run and the messages stored next to them.
 //!
-//! There is no other way to a transcript: what an attempt sends while it runs
-//! and what it sends after a crash cannot differ.
+//! Transcripts are created in no other way: what an attempt sends while it runs and what it sends after a crash cannot differ.
 
 use std::collections::BTreeSet;
 
@@ -24,22 +23,22 @@ use super::{
 /// The transcript of one attempt of a stage.
 #[derive(Debug)]
 pub struct Transcript {
-    /// What the model is told first.
+    /// First message to the model.
     begin: String,
-    /// The tool that ends the stage; empty: an answer does.
+    /// Tool that ends the stage; empty if an answer does.
     completion_tool: String,
     messages: Vec<Message>,
-    /// The message whose calls are dealt with.
+    /// The message whose calls are being handled.
     open: Option<Open>,
-    /// What does not fit of an answer without a call.
+    /// Findings about an answer without a call.
     findings: Vec<String>,
-    /// Calls that run because a person said so.
+    /// Calls that run because a person approved them.
     granted: BTreeSet<CallId>,
-    /// What the model has read.
+    /// Files that the model has read.
     seen: Seen,
 }
 
-/// A message whose calls are dealt with.
+/// A message whose calls are being handled.
 #[derive(Debug)]
 struct Open {
     message: KeptAnswer,
@@ -48,7 +47,7 @@ struct Open {
 }
 
 impl Transcript {
-    /// Makes a transcript without history.
+    /// Creates a transcript without history.
     #[must_use]
     pub fn new(begin: Option<&str>, completion_tool: Option<&str>) -> Self {
         let begin = begin.unwrap_or(BEGIN).to_owned();
@@ -69,17 +68,17 @@ impl Transcript {
         &self.messages
     }
 
-    /// Returns the message whose calls are dealt with.
+    /// Returns the message whose calls are being handled.
     pub(super) fn open(&self) -> Option<&KeptAnswer> {
         self.open.as_ref().map(|open| &open.message)
     }
 
-    /// Returns what the model has read.
+    /// Returns the files that the model has read.
     pub(super) const fn seen(&self) -> &Seen {
         &self.seen
     }
 
-    /// Tells whether a call runs because a person said so.
+    /// Returns whether a call runs because a person approved it.
     pub(super) fn is_granted(&self, call: &CallId) -> bool {
         self.granted.contains(call)
     }
@@ -171,7 +170,7 @@ impl Transcript {
         }
     }
 
-    /// Ends a turn: the results of its calls, or what the model is reminded of.
+    /// Ends a turn: adds the results of its calls, or a reminder for the model.
     fn end_turn(&mut self, reminder: &str) {
         let Some(open) = self.open.take() else {
             return;

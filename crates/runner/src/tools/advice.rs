@@ -1,13 +1,13 @@
-//! What may help when a command failed.
+//! Advice for a failed command.
 
 use std::path::{Path, PathBuf};
 
 use interlock_expr::text::Places;
 
-/// Words of a command that are looked for on the disk.
+/// Maximum number of words of a command that are looked up on the disk.
 const WORDS_MAX: usize = 200;
 
-/// What is needed to say what may help.
+/// The data needed for the advice.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Advice {
     directory: PathBuf,
@@ -29,7 +29,7 @@ impl Advice {
         }
     }
 
-    /// Says that a file of the command lies in the project and not where the command ran.
+    /// Reports that a file of the command is in the project and not where the command ran.
     pub(crate) fn say(&self) -> Option<String> {
         let lies = |place: &Path, word: &str| place.join(word).exists();
         let word = self
@@ -49,7 +49,7 @@ fn words(command: &str) -> Vec<String> {
         character.is_whitespace() || ";|&<>()\"'`$=,:{}*?[]#\\".contains(character)
     };
     let mut words = command.split(ends).filter(|word| !word.is_empty());
-    // The first is a program on PATH unless it has a `/`.
+    // The first is a program on PATH unless it contains a `/`.
     let first = words.next().filter(|word| word.contains('/'));
     first
         .into_iter()

@@ -1,7 +1,7 @@
-//! The agents' own programs: `claude`, `codex`, `gemini`, `claude-code`.
+//! The programs of agents: `claude`, `codex`, `gemini`, `claude-code`.
 //!
-//! A prompt reaches them byte for byte, without a shell: as one argument, or on
-//! standard input where it is too long for one or looks like an option.
+//! They receive a prompt byte for byte, without a shell: as one argument, or on standard input if it is too long for one or looks
+//! like an option.
 
 use std::{ffi::OsString, path::Path, path::PathBuf};
 
@@ -13,7 +13,7 @@ use interlock_process::{Input, Program, WORD_BYTES_MAX, find_program};
 
 const FORMATS: [&str; 3] = ["text", "json", "stream-json"];
 
-/// How a prompt reaches a program.
+/// How a program receives a prompt.
 enum Prompt {
     Argument(String),
     Input(Vec<u8>),
@@ -42,7 +42,7 @@ pub(super) fn claude(input: &Value, context: &RunContext) -> Result<Prepared, Fa
     }
     words.option("--allowedTools", fields.joined("allowed-tools")?);
     let format = fields.choice("output-format", &FORMATS)?;
-    // Without it this program refuses to stream.
+    // Without it, this program refuses to stream.
     let verbose = format.as_deref() == Some("stream-json");
     words.option("--output-format", format);
     words.option("--json-schema", schema(&fields)?);
@@ -128,7 +128,7 @@ fn check_prompt(fields: &Fields<'_>, prompt: &str) -> Result<(), Failed> {
     Ok(())
 }
 
-/// Returns the schema of an answer, which must be one.
+/// Returns the schema of an answer, which must be valid.
 fn schema(fields: &Fields<'_>) -> Result<Option<String>, Failed> {
     let name = "json-output-schema";
     let text = match fields.get(name) {
@@ -139,10 +139,10 @@ fn schema(fields: &Fields<'_>) -> Result<Option<String>, Failed> {
         return Ok(None);
     };
     let value: Value = serde_json::from_str(&text)
-        .map_err(|error| fields.wrong(name, &format!("is no JSON: {error}")))?;
+        .map_err(|error| fields.wrong(name, &format!("is not JSON: {error}")))?;
     match interlock_formats::schema_fault(&value) {
         None => Ok(Some(text)),
-        Some(fault) => Err(fields.wrong(name, &format!("is no JSON Schema: {}", fault.message))),
+        Some(fault) => Err(fields.wrong(name, &format!("is not a JSON Schema: {}", fault.message))),
     }
 }
 
@@ -189,7 +189,7 @@ pub(super) fn find(
         .or_else(|| context.path.clone());
     find_program(name, path.as_deref(), directory).ok_or_else(|| {
         let place = if name.contains('/') {
-            "it is no program"
+            "it is not a program"
         } else {
             "it is not on PATH"
         };
@@ -197,7 +197,7 @@ pub(super) fn find(
     })
 }
 
-/// Arguments, one after the other.
+/// List of arguments.
 #[derive(Default)]
 struct Words(Vec<OsString>);
 

@@ -1,4 +1,4 @@
-//! `bash`: a command for the shell.
+//! `bash`: runs a command in the shell.
 
 use std::{
     ffi::OsString,
@@ -15,10 +15,10 @@ use super::{Advice, Codes, Prepared, fields::Fields};
 use crate::{order::Failed, run_context::RunContext};
 use interlock_process::{Input, Program, WORD_BYTES_MAX};
 
-/// Characters that the reason of a pause may have.
+/// Maximum number of characters of a pause's reason.
 const REASON_CHARACTERS_MAX: usize = 500;
 
-/// Tells scripts of this process apart.
+/// Counter that distinguishes scripts of this process.
 static NEXT: AtomicU64 = AtomicU64::new(0);
 
 pub(super) fn prepare(input: &Value, context: &RunContext) -> Result<Prepared, Failed> {
@@ -62,7 +62,7 @@ fn arguments(command: &str, script: Option<&Script>) -> Vec<OsString> {
     let command = OsString::from(command);
     match script {
         Some(script) => vec![script.path.clone().into_os_string()],
-        // One that looks like an option is none.
+        // A text that looks like an option is not one.
         None if command.as_encoded_bytes().starts_with(b"-")
             || command.as_encoded_bytes().starts_with(b"+") =>
         {

@@ -1,4 +1,4 @@
-//! Tools that a workflow declares: argv over arguments of a schema.
+//! Tools that a workflow declares: an argument list over arguments with a schema.
 
 use std::{collections::BTreeMap, path::Path};
 
@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use super::{Codes, Prepared, agents::find, fields::Fields, texts::fill};
 use crate::{order::Failed, run_context::RunContext};
 
-/// Findings of a schema that a message names.
+/// Maximum number of schema findings in a message.
 const FINDINGS_MAX: usize = 5;
 
 pub(super) fn prepare(input: &Value, context: &RunContext) -> Result<Prepared, Failed> {
@@ -30,11 +30,11 @@ pub(super) fn prepare(input: &Value, context: &RunContext) -> Result<Prepared, F
             variables.insert(variable.clone(), value);
         }
     }
-    // What the state sets goes before what its tool declares; it is filled already.
+    // Variables of the state take precedence over those of its tool; they are already filled.
     if let Some(Value::Object(given)) = fields.get("extra-env") {
         for (variable, value) in given {
             let Value::String(value) = value else {
-                return Err(fields.wrong(&format!("env.{variable}"), "is no text"));
+                return Err(fields.wrong(&format!("env.{variable}"), "is not text"));
             };
             variables.insert(variable.clone(), value.clone());
         }
@@ -71,13 +71,13 @@ pub(super) fn prepare(input: &Value, context: &RunContext) -> Result<Prepared, F
     Ok(Prepared::new(program, &format!("`{name}`"), Codes::Own))
 }
 
-/// Returns the arguments in the types of the schema, with its defaults, as it wants them.
+/// Returns the arguments with the types and defaults of the schema.
 fn arguments(fields: &Fields<'_>) -> Result<Object, Failed> {
     let anything = json!({});
     let schema = fields.get("schema").unwrap_or(&anything);
     let given = fields.get("arguments").cloned().unwrap_or(json!({}));
     let Value::Object(given) = given else {
-        return Err(fields.wrong("arguments", "is no map"));
+        return Err(fields.wrong("arguments", "is not a map"));
     };
     fit_arguments(schema, &given).map_err(|misfits| {
         let findings: Vec<String> = misfits
@@ -90,7 +90,7 @@ fn arguments(fields: &Fields<'_>) -> Result<Object, Failed> {
             .collect();
         fields.wrong(
             "arguments",
-            &format!("are not as its schema wants them: {}", findings.join("; ")),
+            &format!("do not match its schema: {}", findings.join("; ")),
         )
     })
 }
@@ -114,7 +114,7 @@ fn command(
     Ok(words)
 }
 
-/// Tells whether an item is nothing but an argument that is not given.
+/// Returns whether an item consists only of an argument that is not given.
 fn is_absent(text: &Text, arguments: &Object) -> bool {
     match text.pieces.as_slice() {
         [Piece::Hole(Expr::Key(key))] => arguments.get(key).is_none_or(Value::is_null),

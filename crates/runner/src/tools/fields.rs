@@ -1,4 +1,4 @@
-//! Arguments by name: all of them text, whatever a template made of them.
+//! Arguments by name, all of them text, whatever a template produced.
 
 use serde_json::Value;
 
@@ -16,7 +16,7 @@ impl<'a> Fields<'a> {
         Self { tool, input }
     }
 
-    /// Returns an argument as it is; `None` when it is not given.
+    /// Returns an argument unchanged; `None` if it is not given.
     pub(super) fn get(&self, name: &str) -> Option<&'a Value> {
         self.input.get(name).filter(|value| !value.is_null())
     }
@@ -28,20 +28,20 @@ impl<'a> Fields<'a> {
             .transpose()
     }
 
-    /// Returns an argument that is given and not blank.
+    /// Returns an argument if it is given and not blank.
     pub(super) fn filled(&self, name: &str) -> Result<Option<String>, Failed> {
         Ok(self.text(name)?.filter(|text| !text.trim().is_empty()))
     }
 
-    /// Returns an argument that may not lack.
+    /// Returns a required argument.
     pub(super) fn required(&self, name: &str) -> Result<String, Failed> {
         self.text(name)?
             .ok_or_else(|| self.wrong(name, "is missing"))
     }
 
-    /// Returns a value that a program is to take as one word after an option.
+    /// Returns a value that a program must parse as one word after an option.
     ///
-    /// One that begins with `-` would be taken as an option itself.
+    /// A value that begins with `-` would be parsed as an option itself.
     pub(super) fn word(&self, name: &str) -> Result<Option<String>, Failed> {
         let word = self.filled(name)?.map(|text| text.trim().to_owned());
         match word {
@@ -50,7 +50,7 @@ impl<'a> Fields<'a> {
         }
     }
 
-    /// Returns yes or no in one of their words.
+    /// Returns a boolean, given as one of several words.
     pub(super) fn boolean(&self, name: &str) -> Result<bool, Failed> {
         let Some(text) = self.filled(name)? else {
             return Ok(false);
@@ -61,7 +61,7 @@ impl<'a> Fields<'a> {
         })
     }
 
-    /// Returns one of `choices`; `None` when it is not given.
+    /// Returns one of `choices`; `None` if it is not given.
     pub(super) fn choice(&self, name: &str, choices: &[&str]) -> Result<Option<String>, Failed> {
         let Some(text) = self.filled(name)? else {
             return Ok(None);
@@ -75,7 +75,7 @@ impl<'a> Fields<'a> {
         Err(self.wrong(name, &why))
     }
 
-    /// Returns a duration in milliseconds; `None` when it is not given.
+    /// Returns a duration in milliseconds; `None` if it is not given.
     pub(super) fn duration_ms(&self, name: &str) -> Result<Option<u64>, Failed> {
         match self.filled(name)? {
             Some(text) => self.read_duration_ms(name, &text),
@@ -83,7 +83,7 @@ impl<'a> Fields<'a> {
         }
     }
 
-    /// Reads a duration in milliseconds; blanks: none.
+    /// Parses a duration in milliseconds; a blank text is none.
     pub(super) fn read_duration_ms(&self, name: &str, text: &str) -> Result<Option<u64>, Failed> {
         if text.trim().is_empty() {
             return Ok(None);
@@ -105,7 +105,7 @@ impl<'a> Fields<'a> {
                 .iter()
                 .map(|(key, value)| Ok((key.clone(), self.scalar(key, value)?)))
                 .collect(),
-            Some(_) => Err(self.wrong(name, "is no map of names and texts")),
+            Some(_) => Err(self.wrong(name, "is not a map of names and texts")),
         }
     }
 
@@ -126,17 +126,17 @@ impl<'a> Fields<'a> {
             Value::String(text) => Ok(text.clone()),
             Value::Null => Ok(String::new()),
             Value::Bool(_) | Value::Number(_) => Ok(value.to_string()),
-            Value::Array(_) | Value::Object(_) => Err(self.wrong(name, "is no text")),
+            Value::Array(_) | Value::Object(_) => Err(self.wrong(name, "is not text")),
         }
     }
 
-    /// Says what is wrong with an argument.
+    /// Creates the failure for an invalid argument.
     pub(super) fn wrong(&self, name: &str, why: &str) -> Failed {
         Failed::new(1, format!("`{name}` of `{}` {why}", self.tool))
     }
 }
 
-/// Reads yes or no.
+/// Parses a boolean.
 pub(super) fn boolean(text: &str) -> Option<bool> {
     match text.trim().to_ascii_lowercase().as_str() {
         "true" | "yes" | "on" => Some(true),
@@ -145,7 +145,7 @@ pub(super) fn boolean(text: &str) -> Option<bool> {
     }
 }
 
-/// Reads digits and one of `s`, `m`, `h`.
+/// Parses digits and one of `s`, `m`, `h`.
 fn duration_ms(text: &str) -> Option<u64> {
     let unit = text.chars().last()?;
     let digits = text.strip_suffix(unit)?;
@@ -207,7 +207,7 @@ mod tests {
         assert_eq!(message, "`a` of `tool` is `maybe`; write `true` or `false`");
         assert_eq!(fields.boolean("b"), Ok(true));
         assert_eq!(fields.boolean("absent"), Ok(false));
-        assert!(said(fields.text("c").unwrap_err()).contains("is no text"));
+        assert!(said(fields.text("c").unwrap_err()).contains("is not text"));
         assert!(said(fields.word("d").unwrap_err()).contains("may not begin"));
         assert_eq!(fields.filled("e"), Ok(None));
         assert_eq!(fields.joined("f"), Ok(Some("p,q".to_owned())));

@@ -1,4 +1,4 @@
-//! `get-gh-issue`: an issue as GitHub's own program tells it.
+//! `get-gh-issue`: reads an issue with GitHub's own program.
 
 use std::path::Path;
 
@@ -8,7 +8,7 @@ use super::{Codes, Prepared, agents::find, fields::Fields};
 use crate::{order::Failed, run_context::RunContext};
 use interlock_process::{Input, Program};
 
-/// What is asked of an issue.
+/// Requested fields of an issue.
 const PARTS: &str = "number,title,body,state,labels,url,comments";
 
 pub(super) fn prepare(input: &Value, context: &RunContext) -> Result<Prepared, Failed> {

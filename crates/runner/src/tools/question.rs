@@ -1,4 +1,4 @@
-//! `ask-user`: a question, and what counts as an answer.
+//! `ask-user`: a question, and its valid answers.
 
 use std::fmt::Write as _;
 
@@ -7,7 +7,7 @@ use serde_json::Value;
 use super::fields::Fields;
 use crate::order::Failed;
 
-/// Values that a wrong answer is told.
+/// Maximum number of values listed after a wrong answer.
 const LISTED_MAX: usize = 20;
 
 /// A question to a person.
@@ -45,7 +45,7 @@ impl Question {
                 .iter()
                 .map(|option| choice(&fields, option))
                 .collect::<Result<_, _>>()?,
-            Some(_) => return Err(fields.wrong("options", "is no list")),
+            Some(_) => return Err(fields.wrong("options", "is not a list")),
         };
         Ok(Self {
             text: fields.required("question")?,
@@ -55,16 +55,16 @@ impl Question {
         })
     }
 
-    /// Returns the answer that `typed` stands for.
+    /// Returns the answer that `typed` selects.
     ///
     /// # Errors
-    /// It is none of the options; the error is one sentence.
+    /// It is not one of the options; the error is one sentence.
     pub fn answer(&self, typed: &str) -> Result<String, String> {
         if self.options.is_empty() {
             return Ok(typed.to_owned());
         }
         let trimmed = typed.trim();
-        // What is stored comes before its number: an answer given beforehand names it.
+        // The stored value takes precedence over a number: an answer given in advance names it.
         let by_value = self.options.iter().find(|option| option.value == trimmed);
         let by_number = trimmed
             .parse::<usize>()
@@ -92,7 +92,7 @@ impl Question {
         let mut shown = format!("{}\n", self.text.trim_end());
         for (index, option) in self.options.iter().enumerate() {
             let number = index + 1;
-            // Writing to a text does not fail.
+            // Writing to a string cannot fail.
             let _ = if option.description.is_empty() {
                 writeln!(shown, "  {number}) {}", option.value)
             } else {

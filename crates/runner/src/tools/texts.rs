@@ -1,4 +1,4 @@
-//! Texts that stand in files, and texts over the arguments of a tool.
+//! Texts in files, and texts with holes for the arguments of a tool.
 
 use std::{fs::File, io::Read as _, path::Path};
 
@@ -9,7 +9,7 @@ use serde_json::Value;
 use super::fields::Fields;
 use crate::{order::Failed, output::TEXT_BYTES_MAX};
 
-/// Reads a regular file of text, not over 16 MiB; else says why it cannot be read.
+/// Reads a regular text file of up to 16 MiB, or returns why it cannot be read.
 pub(crate) fn read_file(path: &str, places: &Places) -> Result<String, String> {
     let failed = |why: &str| Err(format!("cannot read `{path}`: {why}"));
     let found = match std::fs::metadata(path) {
@@ -27,12 +27,12 @@ pub(crate) fn read_file(path: &str, places: &Places) -> Result<String, String> {
         Ok(_) if bytes.len() > TEXT_BYTES_MAX => failed("it is over 16 MiB"),
         Ok(_) => String::from_utf8(bytes).or_else(|error| {
             let at = error.utf8_error().valid_up_to();
-            failed(&format!("it is no UTF-8 at byte {at}"))
+            failed(&format!("it is not UTF-8 at byte {at}"))
         }),
     }
 }
 
-/// Says that a file lacks in the run directory and is there in the project.
+/// Reports that a file is missing in the run directory and exists in the project.
 fn missing(path: &str, places: &Places) -> Option<String> {
     let below = Path::new(path).strip_prefix(&places.run_dir).ok()?;
     let below = below.to_str()?;
@@ -64,7 +64,7 @@ pub(super) fn fill(text: &Text, arguments: &Object, places: &Places) -> Result<S
     }
 }
 
-/// Returns the text that a state without a program leaves.
+/// Returns the output of a state without a program.
 pub(super) fn written(input: &Value) -> Result<String, Failed> {
     Fields::new("write", input).required("text")
 }

@@ -91,7 +91,7 @@ impl Channel for Answering {
         } else {
             left.remove(0)
         };
-        // Whoever is impatient presses a key twice: that is no answer to the next request.
+        // Whoever is impatient presses a key twice: that is not an answer to the next request.
         answers.say(said.clone());
         answers.say(said);
         Box::new(Asking)

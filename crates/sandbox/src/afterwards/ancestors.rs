@@ -1,4 +1,4 @@
-//! The directories above protected things: a new one in their place is a change too.
+//! The ancestors of protected files: replacing one of these directories is a change, too.
 
 use std::collections::BTreeMap;
 use std::fs::{self, File};
@@ -9,14 +9,14 @@ use std::path::{Path, PathBuf};
 use super::put_back::{Quarantine, open_directory};
 use crate::outcome::{Answer, Change, Changed};
 
-/// Directories that are to stay where they are, outermost first.
+/// Directories that must stay in place, outermost first.
 #[derive(Debug, Default)]
 pub(super) struct Ancestors {
     held: BTreeMap<PathBuf, Option<File>>,
 }
 
 impl Ancestors {
-    /// Holds every directory above `path` that is there.
+    /// Holds every existing ancestor of `path`.
     pub(super) fn hold(&mut self, path: &Path) {
         for above in path.ancestors().skip(1) {
             if self.held.contains_key(above) {
@@ -57,7 +57,7 @@ const PATH_ALONE: i32 = libc::O_PATH;
 #[cfg(not(target_os = "linux"))]
 const PATH_ALONE: i32 = 0;
 
-/// Tells whether `path` still is the directory that is held.
+/// Returns whether `path` is still the directory that is held.
 fn is_there(path: &Path, held: &File) -> bool {
     let (Ok(before), Ok(now)) = (held.metadata(), fs::symlink_metadata(path)) else {
         return false;
@@ -71,7 +71,7 @@ fn move_back(path: &Path, held: &File, aside: &Quarantine) -> io::Result<Answer>
     if path.symlink_metadata().is_ok() {
         let moved = aside.take(path)?;
         if gone {
-            // What was in it is put back from copies.
+            // Its contents are restored from copies.
             return Ok(Answer::MovedAside(moved));
         }
     } else if gone {

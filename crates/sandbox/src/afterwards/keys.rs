@@ -7,10 +7,9 @@ use std::path::Path;
 use interlock_core::policy::wildcard_matches;
 use serde_json::Value;
 
-/// Tells whether a git configuration differs only in keys that `free` names.
+/// Returns whether a git configuration differs only in keys that `free` names.
 ///
-/// Lines that are not plainly a section, a key or a comment must be there unchanged:
-/// git reads more forms than are understood here.
+/// Lines that are not clearly a section, a key or a comment must be unchanged: git accepts more forms than are parsed here.
 pub(super) fn git_agrees(before: &[u8], path: &Path, free: &[String]) -> bool {
     let plain = fs::symlink_metadata(path).is_ok_and(|about| about.is_file());
     let Ok(now) = fs::read(path) else {
@@ -39,14 +38,14 @@ fn bound(text: &str, free: &[String]) -> Vec<String> {
         match setting {
             Some((name, _)) if free.iter().any(|one| wildcard_matches(one, &name)) => {}
             Some((name, value)) => bound.push(format!("{name} = {value}")),
-            // Not understood: it counts as it stands, with the section it stands in.
+            // Not parsed: it counts literally, with its section.
             None => bound.push(format!("{section}: {line}")),
         }
     }
     bound
 }
 
-/// Reads `[name]` or `[name "sub"]`, alone on its line.
+/// Parses `[name]` or `[name "sub"]`, alone on its line.
 fn section_name(line: &str) -> Option<String> {
     let inside = line.strip_prefix('[')?.strip_suffix(']')?;
     let is_name = |text: &str| {
@@ -62,7 +61,7 @@ fn section_name(line: &str) -> Option<String> {
     }
 }
 
-/// Reads `key = value` without quotes, escapes or a continuation.
+/// Parses `key = value` without quotes, escapes or a continuation.
 fn setting(line: &str) -> Option<(String, &str)> {
     let (key, value) = line.split_once('=')?;
     let key = key.trim_end_matches([' ', '\t']);
@@ -77,10 +76,10 @@ fn setting(line: &str) -> Option<(String, &str)> {
     })
 }
 
-/// How deep a key is looked for: below the settings of one project is deep enough.
+/// Maximum depth at which a key is searched: below the settings of one project is deep enough.
 const DEPTH_MAX: usize = 4;
 
-/// Tells whether two JSON files agree in the keys that `bound` names, wherever they stand.
+/// Returns whether two JSON files agree in the keys that `bound` names, wherever they are.
 pub(super) fn json_agrees(before: &[u8], path: &Path, bound: &[String]) -> bool {
     let plain = fs::symlink_metadata(path).is_ok_and(|about| about.is_file());
     let read = |bytes: &[u8]| match bytes {
@@ -94,7 +93,7 @@ pub(super) fn json_agrees(before: &[u8], path: &Path, bound: &[String]) -> bool 
     plain && settings(&before, bound) == settings(&now, bound)
 }
 
-/// Returns every value that one of `names` has, by where it stands.
+/// Returns every value of the keys in `names`, by location.
 fn settings<'a>(value: &'a Value, names: &[String]) -> BTreeMap<String, &'a Value> {
     let mut found = BTreeMap::new();
     let mut open = vec![(String::new(), value, 0)];
@@ -234,7 +233,7 @@ mod tests {
         let link = room.path().join("link");
         symlink(&path, &link)?;
         assert!(!json_agrees(before.as_bytes(), &link, &bound), "a link");
-        // Where there was no file, one without bound keys is none to speak of.
+        // If there was no file, one without bound keys does not matter.
         let (_room, path) = file(r#"{"theme": "dark"}"#)?;
         assert!(json_agrees(b"", &path, &bound));
         let (_room, path) = file(r#"{"hooks": {}}"#)?;

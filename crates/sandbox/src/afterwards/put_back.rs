@@ -1,4 +1,4 @@
-//! Puts things back, or aside, without following a link that the command has laid.
+//! Restores files, or moves them away, without following a link that the command has created.
 
 use std::fs::File;
 use std::io::{self, Write};
@@ -10,11 +10,11 @@ use nix::fcntl::{AtFlags, OFlag, openat, renameat};
 use nix::sys::stat::{FchmodatFlags, Mode, fchmod, fchmodat, mkdirat};
 use nix::unistd::{Gid, Uid, fchown, fchownat, symlinkat};
 
-/// Where what appeared is moved.
+/// Where new files are moved.
 #[derive(Debug)]
 pub(super) struct Quarantine {
     directory: Option<PathBuf>,
-    /// Beside the protected thing, where the directory is on another file system.
+    /// Directory next to the protected file, if the quarantine is on another file system.
     beside: PathBuf,
 }
 
@@ -26,7 +26,7 @@ impl Quarantine {
         }
     }
 
-    /// Moves what is at `path` away, and tells where to.
+    /// Moves what is at `path` away, and returns its new location.
     pub(super) fn take(&self, path: &Path) -> io::Result<PathBuf> {
         let name = path
             .file_name()
@@ -66,7 +66,7 @@ fn random() -> io::Result<String> {
     Ok(random.iter().map(|byte| format!("{byte:02x}")).collect())
 }
 
-/// Opens a directory, on a way without links.
+/// Opens a directory through a path without links.
 pub(super) fn open_directory(path: &Path) -> io::Result<OwnedFd> {
     let flags = OFlag::O_DIRECTORY | OFlag::O_NOFOLLOW | OFlag::O_CLOEXEC;
     #[cfg(target_os = "linux")]
@@ -83,7 +83,7 @@ pub(super) fn open_directory(path: &Path) -> io::Result<OwnedFd> {
     Ok(nix::fcntl::open(path, flags, Mode::empty())?)
 }
 
-/// Opens the directory of `path`; makes it, where it has been removed.
+/// Opens the parent of `path`; creates it if it has been removed.
 fn parent(path: &Path) -> io::Result<(OwnedFd, PathBuf)> {
     let (Some(parent), Some(name)) = (path.parent(), path.file_name()) else {
         return Err(io::Error::other("it has no directory"));
@@ -120,7 +120,7 @@ pub(super) fn directory(
         mode,
         FchmodatFlags::NoFollowSymlink,
     );
-    // Not every system changes the rights of what it must not follow.
+    // Not every system can change the permissions of a file without following links.
     Ok(by_name.or_else(|_| {
         let flags = OFlag::O_DIRECTORY | OFlag::O_NOFOLLOW | OFlag::O_CLOEXEC;
         let opened = openat(&parent, name.as_path(), flags, Mode::empty())?;
@@ -128,7 +128,7 @@ pub(super) fn directory(
     })?)
 }
 
-/// Gives `path` its old bytes again, under its old name, in one step.
+/// Restores the bytes of `path` under its name, atomically.
 pub(super) fn file(
     path: &Path,
     bytes: &[u8],
@@ -148,7 +148,7 @@ pub(super) fn file(
     )?;
     let mut written = File::from(opened);
     written.write_all(bytes)?;
-    // Only root may give a file away; then it has the owner already.
+    // Only root may change the owner; otherwise the owner is already right.
     let _ = fchown(
         &written,
         Some(Uid::from_raw(owner.0)),
@@ -162,7 +162,7 @@ pub(super) fn file(
     Ok(())
 }
 
-/// Makes `path` lead to `target` again.
+/// Makes `path` a link to `target` again.
 pub(super) fn link(path: &Path, target: &Path, aside: &Quarantine) -> io::Result<()> {
     aside.clear(path, |_| false)?;
     let (parent, name) = parent(path)?;
@@ -171,7 +171,7 @@ pub(super) fn link(path: &Path, target: &Path, aside: &Quarantine) -> io::Result
 
 fn own(parent: &OwnedFd, name: &Path, owner: (u32, u32)) {
     let (user, group) = (Uid::from_raw(owner.0), Gid::from_raw(owner.1));
-    // Only root may give a directory away; then it has the owner already.
+    // Only root may change the owner; otherwise the owner is already right.
     let _ = fchownat(
         parent,
         name,

@@ -1,4 +1,4 @@
-//! Directories in which nothing came or went, so that what was not there need not be looked for.
+//! Directories in which no name was added or removed, so that missing files need not be searched again.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -8,22 +8,22 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use super::tree::Stamp;
 use crate::links::Links;
 
-/// Nanoseconds within which a stamp proves nothing: a directory may change twice within one tick of the clock.
+/// Age in nanoseconds below which a stamp proves nothing: a directory may change twice within one tick of the clock.
 const YOUNG_NS: i128 = 100_000_000;
-/// The same where times are kept in whole milliseconds or more: FAT counts in steps of two seconds.
+/// The same where times have a resolution of milliseconds or worse: FAT has steps of two seconds.
 const YOUNG_COARSE_NS: i128 = 2_100_000_000;
 
-/// The nearest directory above each thing that was not there, with its stamp before the command.
+/// Nearest existing ancestor of each missing file, with its stamp before the command.
 #[derive(Debug)]
 pub(super) struct Nearest {
-    /// When they are looked at, before the command.
+    /// Time of the examination, before the command.
     now: SystemTime,
-    /// `None`: the stamp is too young, or there is none.
+    /// `None` if the stamp is too recent, or there is none.
     stamps: BTreeMap<PathBuf, Option<Stamp>>,
 }
 
 impl Nearest {
-    /// Begins a look at the time `now`.
+    /// Begins an examination at the time `now`.
     pub(super) fn at(now: SystemTime) -> Self {
         Self {
             now,
@@ -31,7 +31,7 @@ impl Nearest {
         }
     }
 
-    /// Remembers the nearest directory above `path`, at which nothing is, and returns it.
+    /// Records the nearest existing ancestor of the missing `path`, and returns it.
     pub(super) fn above(&mut self, path: &Path, links: &Links) -> Option<PathBuf> {
         let nearest = path
             .ancestors()
@@ -44,7 +44,7 @@ impl Nearest {
         Some(nearest)
     }
 
-    /// Returns those in which no name came or went since.
+    /// Returns the directories in which no name was added or removed since.
     pub(super) fn settled(&self) -> BTreeSet<&Path> {
         let same = |(path, before): &(&PathBuf, &Option<Stamp>)| {
             before.is_some() && stamp(path) == **before
@@ -59,7 +59,7 @@ fn stamp(directory: &Path) -> Option<Stamp> {
     about.is_dir().then(|| Stamp::of(&about))
 }
 
-/// Tells whether a stamp is old enough at `now` to show every later change.
+/// Returns whether a stamp is old enough at `now` to show every later change.
 fn is_older(stamp: &Stamp, now: SystemTime) -> bool {
     let (seconds, rest) = stamp.changed;
     let changed = i128::from(seconds) * 1_000_000_000 + i128::from(rest);

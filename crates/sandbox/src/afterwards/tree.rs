@@ -1,4 +1,4 @@
-//! A file or directory as it stood, with its contents where there was room.
+//! Earlier state of a file or directory, with its contents within a limit.
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -11,14 +11,14 @@ use super::put_back::{self, Quarantine};
 use crate::outcome::{Answer, Change};
 use crate::plan::Free;
 
-/// Bytes kept of all protected things together.
+/// Maximum number of bytes kept of all protected files together.
 const BYTES_MAX: u64 = 8 << 20;
-/// Entries looked at in all protected things together.
+/// Maximum number of entries examined in all protected files together.
 const ENTRIES_MAX: usize = 10_000;
-/// Directories inside one another that are looked at.
+/// Maximum nesting of directories that are examined.
 const DEPTH_MAX: usize = 40;
 
-/// What may still be kept.
+/// Remaining limits.
 #[derive(Debug)]
 pub(super) struct Room {
     bytes: u64,
@@ -34,7 +34,7 @@ impl Default for Room {
 #[derive(Debug, Default)]
 pub(super) struct Tree {
     root: PathBuf,
-    /// By the path as it is written: to compare paths part by part takes longer.
+    /// By the path as text: comparing paths component by component takes longer.
     entries: BTreeMap<OsString, Entry>,
 }
 
@@ -44,7 +44,7 @@ struct Entry {
     kind: Kind,
 }
 
-/// What shows cheaply that a file is the same.
+/// Metadata that shows cheaply that a file is unchanged.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Stamp {
     pub(super) device: u64,
@@ -59,7 +59,7 @@ pub(super) struct Stamp {
 #[derive(Debug, PartialEq, Eq)]
 enum Kind {
     Directory,
-    /// The bytes, where there was room.
+    /// Contents, within the limit.
     File(Option<Vec<u8>>),
     Link(PathBuf),
     Other,
@@ -80,7 +80,7 @@ impl Stamp {
 }
 
 impl Tree {
-    /// What is read where nothing is.
+    /// Creates the tree of a missing path.
     pub(super) fn empty(path: &Path) -> Self {
         Self {
             root: path.to_path_buf(),
@@ -88,7 +88,7 @@ impl Tree {
         }
     }
 
-    /// Reads what is at `path`; keeps contents as far as `room` goes.
+    /// Reads what is at `path`; keeps contents within the limits of `room`.
     pub(super) fn read(path: &Path, free: &Free, room: Option<&mut Room>) -> Self {
         let mut tree = Self::empty(path);
         let left_out: Vec<PathBuf> = match free {
@@ -138,12 +138,12 @@ impl Tree {
         }
     }
 
-    /// Tells whether there is nothing.
+    /// Returns whether nothing is there.
     pub(super) fn is_empty(&self) -> bool {
         self.entries.is_empty()
     }
 
-    /// Returns what the thing says where it is a link.
+    /// Returns the target if the path is a link.
     pub(super) fn link(&self) -> Option<&Path> {
         match self.entries.get(self.root.as_os_str()) {
             Some(Entry {
@@ -154,7 +154,7 @@ impl Tree {
         }
     }
 
-    /// Returns the bytes kept of the file at `path`.
+    /// Returns the kept contents of the file at `path`.
     pub(super) fn bytes(&self, path: &Path) -> &[u8] {
         match self.entries.get(path.as_os_str()) {
             Some(Entry {
@@ -186,7 +186,7 @@ impl Tree {
         changes
     }
 
-    /// Undoes one change.
+    /// Reverts one change.
     pub(super) fn put_back(
         &self,
         path: &Path,
@@ -238,7 +238,7 @@ impl Entry {
     }
 }
 
-/// Reads a file while there is room for it.
+/// Reads a file within the limits.
 fn kept(path: &Path, about: &Metadata, room: &mut Room) -> Option<Vec<u8>> {
     room.bytes = room.bytes.checked_sub(about.size())?;
     fs::read(path).ok()

@@ -1,4 +1,4 @@
-//! Files whose writes are reported, found by comparing the project before and after.
+//! Reported writes, found by comparing the project's files before and after.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -8,12 +8,12 @@ use interlock_core::glob;
 
 use super::tree::Stamp;
 
-/// Entries looked at in one project.
+/// Maximum number of entries examined in a project.
 const ENTRIES_MAX: usize = 50_000;
-/// Directories inside one another that are looked at.
+/// Maximum nesting of directories that are examined.
 const DEPTH_MAX: usize = 60;
 
-/// How the reported files of a project stood.
+/// Earlier state of a project's reported files.
 #[derive(Debug, Default)]
 pub(super) struct Written {
     patterns: Vec<String>,
@@ -22,7 +22,7 @@ pub(super) struct Written {
 }
 
 impl Written {
-    /// Looks at every file of `project` that one of `patterns` matches.
+    /// Records every file of `project` that one of `patterns` matches.
     pub(super) fn look(project: &Path, patterns: &[String]) -> Self {
         let (before, is_whole) = stand(project, patterns);
         Self {
@@ -32,7 +32,7 @@ impl Written {
         }
     }
 
-    /// Lists the files that have changed, appeared or gone, relative to the project.
+    /// Lists the files that were changed, added or removed, relative to the project.
     pub(super) fn compare(&mut self, project: &Path) -> Vec<String> {
         let (now, is_whole) = stand(project, &self.patterns);
         self.is_whole &= is_whole;
@@ -44,10 +44,10 @@ impl Written {
             .collect()
     }
 
-    /// Says why the list may lack something.
+    /// Returns why the list may be incomplete.
     pub(super) fn unseen(&self) -> Option<String> {
         (!self.is_whole).then(|| {
-            format!("the project holds more than {ENTRIES_MAX} files that a pattern could match")
+            format!("the project contains more than {ENTRIES_MAX} files that a pattern could match")
         })
     }
 }
@@ -88,7 +88,7 @@ fn stand(project: &Path, patterns: &[String]) -> (BTreeMap<String, Stamp>, bool)
     (found, true)
 }
 
-/// The places below which a pattern can match, none inside another.
+/// Returns the paths below which a pattern can match, none inside another.
 fn roots(project: &Path, patterns: &[String]) -> Vec<PathBuf> {
     let mut roots: Vec<_> = patterns
         .iter()
@@ -99,7 +99,7 @@ fn roots(project: &Path, patterns: &[String]) -> Vec<PathBuf> {
     roots
 }
 
-/// The directories that a pattern names before its first special character.
+/// Returns the directories in a pattern before its first special character.
 fn beginning(pattern: &str) -> PathBuf {
     let pattern = pattern.strip_prefix("./").unwrap_or(pattern);
     pattern
@@ -117,7 +117,7 @@ mod tests {
         let nowhere = Path::new("/nowhere");
         let mut looked = Written::look(nowhere, &["*.txt".to_owned()]);
         assert_eq!((looked.compare(nowhere), looked.unseen()), (vec![], None));
-        // Once cut short, it lacks something for good.
+        // Once cut short, it stays incomplete.
         looked.is_whole = false;
         assert_eq!(looked.compare(nowhere), Vec::<String>::new());
         let why = looked.unseen().unwrap_or_default();

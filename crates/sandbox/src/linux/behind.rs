@@ -1,8 +1,7 @@
-//! Work that may go on when its line has ended: a process of its own stays with it.
+//! Background work that may continue after its line has ended, with a process that stays with it.
 //!
-//! Whoever started the line waits for its exit code, and for nothing else. So the line is run by
-//! a second process, which tells the first how the line ended and stays: orphans come to it, and
-//! it ends them once nothing may write any more.
+//! The caller of the line waits only for its exit code. So the line is run by a second process, which tells the first how the
+//! line ended and stays: orphans are reparented to it, and it ends them once nothing may write any more.
 
 use std::env;
 use std::ffi::OsString;
@@ -23,18 +22,18 @@ use nix::unistd::{dup2_stderr, dup2_stdin, dup2_stdout, getpid, getppid, setsid}
 use super::end;
 use crate::outcome::{Exit, RunError};
 
-/// The option of `interlock exec` that names where the first process listens.
+/// Option of `interlock exec` that names where the first process listens.
 pub const OPTION: &str = "--behind";
 
-/// How often it is asked whether the work may go on.
+/// Interval of checks whether the work may continue.
 const LOOK_EVERY: Duration = Duration::from_millis(200);
 
-/// What an exit is told as: its kind and its number.
+/// Size of an encoded exit: its kind and its number.
 const EXIT_BYTES: usize = 5;
 const BY_CODE: u8 = 0;
 const BY_SIGNAL: u8 = 1;
 
-/// Runs `arguments` of `interlock exec` in a second process, until that tells how its line ended.
+/// Runs `arguments` of `interlock exec` in a second process, until that reports how its line ended.
 ///
 /// # Errors
 /// It cannot be started or followed.
@@ -60,7 +59,7 @@ pub fn start(arguments: &[OsString]) -> Result<Exit, RunError> {
             _ => Exit::Code(u8::try_from(number).unwrap_or(u8::MAX)),
         });
     }
-    // It has said itself why no line ran.
+    // The second process itself has said why no line ran.
     let ended = child.wait().map_err(failed("wait for a second process"))?;
     let code = ended.code().and_then(|code| u8::try_from(code).ok());
     Ok(match (code, ended.signal()) {
@@ -69,14 +68,14 @@ pub fn start(arguments: &[OsString]) -> Result<Exit, RunError> {
     })
 }
 
-/// The second process, as it sees the first.
+/// The second process's view of the first.
 #[derive(Debug)]
 pub struct Behind {
     first: File,
 }
 
 impl Behind {
-    /// Takes up the place of the option [`OPTION`]; from now on this ends when the first process does.
+    /// Uses the place of the option [`OPTION`]; from now on this process ends when the first one does.
     ///
     /// # Errors
     /// Nobody listens there.
@@ -95,12 +94,12 @@ impl Behind {
         Ok(Self { first })
     }
 
-    /// Tells how the line ended.
+    /// Reports how the line ended.
     ///
     /// # Errors
     /// The first process is gone.
     pub fn tell(&mut self, exit: Exit) -> io::Result<()> {
-        // Its own end is no longer that of the work.
+        // The end of this process no longer means the end of the work.
         set_pdeathsig(None)?;
         let (kind, number) = match exit {
             Exit::Code(code) => (BY_CODE, i32::from(code)),
@@ -110,10 +109,10 @@ impl Behind {
         self.first.write_all(&[kind, a, b, c, d])
     }
 
-    /// Stays with what the line left until that has ended, or until it is not `wanted` any more.
+    /// Stays with what the line left until that has ended, or until it is no longer `wanted`.
     pub fn stay(self, wanted: &mut dyn FnMut() -> bool) {
         drop(self.first);
-        // Nobody waits for the end of these streams because of this process.
+        // Nobody must wait for these streams because of this process.
         if let Ok(nothing) = OpenOptions::new().read(true).write(true).open("/dev/null") {
             let _ = dup2_stdin(&nothing);
             let _ = dup2_stdout(&nothing);
@@ -121,7 +120,7 @@ impl Behind {
         }
         let _ = setsid();
         loop {
-            // Where nobody says what is left, nothing is waited for.
+            // If it is unknown what is left, nothing is waited for.
             let left = end::children().unwrap_or_default();
             for process in &left {
                 let process = nix::unistd::Pid::from_raw(*process);

@@ -1,4 +1,4 @@
-//! The table of system calls that are refused, and the filter made of it.
+//! The table of refused system calls, and the filter made from it.
 //!
 //! | refused | why | no-write | other |
 //! |---|---|---|---|
@@ -33,7 +33,7 @@ use conventions::conventions;
 type Refused = BTreeMap<i64, Vec<SeccompRule>>;
 type Built<T> = Result<T, seccompiler::BackendError>;
 
-/// Changes to files that need no file opened for writing.
+/// Changes to files that do not need to be opened for writing.
 const CHANGES: &[i64] = &[
     libc::SYS_fchmod,
     libc::SYS_fchmodat,
@@ -52,7 +52,7 @@ const CHANGES: &[i64] = &[
     FILE_SETATTR,
 ];
 
-// Newer calls have one number on every architecture.
+// Newer calls have the same number on every architecture.
 const FCHMODAT2: i64 = 452;
 const SETXATTRAT: i64 = 463;
 const REMOVEXATTRAT: i64 = 466;
@@ -75,14 +75,14 @@ const OLD_CHANGES: &[i64] = &[
 #[cfg(not(target_arch = "x86_64"))]
 const OLD_CHANGES: &[i64] = &[];
 
-/// Makes sockets without a system call that a filter sees.
+/// Creates sockets without a system call that a filter sees.
 const IO_URING: &[i64] = &[
     libc::SYS_io_uring_setup,
     libc::SYS_io_uring_enter,
     libc::SYS_io_uring_register,
 ];
 
-/// Ways to other processes, around the rules, or to things that outlive a line.
+/// Calls that affect other processes, circumvent the rules, or outlive a line.
 const REACHING: &[i64] = &[
     libc::SYS_io_uring_setup,
     libc::SYS_io_uring_enter,
@@ -141,7 +141,7 @@ const REACHING: &[i64] = &[
     libc::SYS_mq_unlink,
 ];
 
-/// Calls on a process, and the argument that names it; 0 is the caller itself.
+/// Calls on a process, with the argument that names it; 0 is the caller itself.
 const ON_A_PROCESS: &[(i64, u8)] = &[
     (libc::SYS_setpriority, 1),
     (libc::SYS_ioprio_set, 1),
@@ -153,10 +153,10 @@ const ON_A_PROCESS: &[(i64, u8)] = &[
     (libc::SYS_move_pages, 0),
 ];
 
-/// Device controls that type into a terminal.
+/// `ioctl` requests that type into a terminal.
 const TYPES_INTO_TERMINAL: &[u32] = &[0x5412 /* TIOCSTI */, 0x541c /* TIOCLINUX */];
 
-/// Controls of files that need no file opened for writing.
+/// `ioctl` requests for files that do not need to be opened for writing.
 const CHANGES_BY_CONTROL: &[u32] = &[
     0x4008_6602, // FS_IOC_SETFLAGS
     0x4004_6602, // the same for 32 bit
@@ -169,10 +169,10 @@ const CHANGES_BY_CONTROL: &[u32] = &[
     0xc050_6617, // FS_IOC_ADD_ENCRYPTION_KEY
 ];
 
-/// The second byte of every control of btrfs.
+/// The second byte of every `ioctl` request of btrfs.
 const BTRFS: u64 = 0x9400;
 
-/// Every flag that makes a namespace.
+/// Every flag that creates a namespace.
 const NAMESPACES: &[i32] = &[
     libc::CLONE_NEWUSER,
     libc::CLONE_NEWNS,
@@ -183,31 +183,31 @@ const NAMESPACES: &[i32] = &[
     libc::CLONE_NEWCGROUP,
 ];
 
-/// What a filter leaves of sockets.
+/// The sockets that a filter allows.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Reachable {
-    /// What the command may reach over networks.
+    /// What the command may access over networks.
     pub(super) network: Network,
-    /// Whether it may reach daemons of this machine over Unix sockets.
+    /// Whether it may access daemons of this machine through Unix sockets.
     pub(super) unix: bool,
-    /// Whether single ports of TCP are closed.
+    /// Whether single TCP ports are closed.
     pub(super) closed: bool,
 }
 
-/// Protocols of sockets that end as TCP at the other side, and that no rule about ports looks at.
+/// Protocols whose connections become TCP at the other side, and that no port rule covers.
 const BESIDE_TCP: [u64; 2] = [262 /* IPPROTO_MPTCP */, 256 /* IPPROTO_SMC */];
-/// A family of sockets that falls back to TCP.
+/// A socket family that falls back to TCP.
 const AF_SMC: u64 = 43;
-/// Connects with what is sent first, which no rule about ports looks at: `MSG_FASTOPEN`.
+/// Connects while sending, which no port rule covers: `MSG_FASTOPEN`.
 const CONNECTS_BY_SENDING: u64 = 0x2000_0000;
-/// Calls that send, with the argument that has their flags.
+/// Calls that send, with the argument that contains their flags.
 const SENDS: [(i64, u8); 3] = [
     (libc::SYS_sendto, 3),
     (libc::SYS_sendmsg, 2),
     (libc::SYS_sendmmsg, 3),
 ];
 
-/// Makes the filters of a plan, in the order they are installed.
+/// Creates the filters of a plan, in the order of installation.
 pub(super) fn filters(calls: Calls, reachable: Reachable) -> Result<Vec<BpfProgram>, String> {
     build(calls, reachable)
         .map_err(|error| format!("cannot make the filter of system calls: {error}"))
@@ -215,7 +215,7 @@ pub(super) fn filters(calls: Calls, reachable: Reachable) -> Result<Vec<BpfProgr
 
 fn build(calls: Calls, reachable: Reachable) -> Built<Vec<BpfProgram>> {
     let mut refused = Refused::new();
-    // Sockets of foreign conventions would pass by what follows.
+    // Sockets of foreign conventions would bypass what follows.
     let sockets = reachable.unix && !reachable.closed;
     add_working(&mut refused)?;
     add_sockets(&mut refused, reachable)?;
@@ -233,19 +233,19 @@ fn build(calls: Calls, reachable: Reachable) -> Built<Vec<BpfProgram>> {
     ])
 }
 
-/// What every confined command is refused.
+/// Refuses what is refused to every confined command.
 fn add_working(refused: &mut Refused) -> Built<()> {
     for control in TYPES_INTO_TERMINAL {
         let is = short(1, SeccompCmpOp::Eq, u64::from(*control))?;
         add(refused, libc::SYS_ioctl, vec![is])?;
     }
-    // A limit of another process: asking is fine, setting is not.
+    // A limit of another process: reading is allowed, setting is not.
     let other = short(0, SeccompCmpOp::Ne, 0)?;
     let sets = SeccompCondition::new(2, SeccompCmpArgLen::Qword, SeccompCmpOp::Ne, 0)?;
     add(refused, libc::SYS_prlimit64, vec![other, sets])
 }
 
-/// What a command that only reads is refused besides.
+/// Refuses what is also refused to a command that only reads.
 fn add_reading(refused: &mut Refused) -> Built<()> {
     for number in CHANGES.iter().chain(OLD_CHANGES).chain(REACHING) {
         refused.insert(*number, Vec::new());
@@ -276,7 +276,7 @@ fn add_reading(refused: &mut Refused) -> Built<()> {
     Ok(())
 }
 
-/// Leaves the families of sockets that the command needs.
+/// Allows the socket families that the command needs.
 fn add_sockets(refused: &mut Refused, reachable: Reachable) -> Built<()> {
     let unix = reachable.unix.then_some(libc::AF_UNIX);
     let kept: &[i32] = match reachable.network {
@@ -301,7 +301,7 @@ fn add_sockets(refused: &mut Refused, reachable: Reachable) -> Built<()> {
     add_datagram_pairs(refused)
 }
 
-/// Refuses connections that no rule about ports looks at.
+/// Refuses connections that no port rule covers.
 fn add_ways_around_ports(refused: &mut Refused) -> Built<()> {
     for protocol in BESIDE_TCP {
         let is = short(2, SeccompCmpOp::Eq, protocol)?;
@@ -317,7 +317,7 @@ fn add_ways_around_ports(refused: &mut Refused) -> Built<()> {
             vec![short(argument, flag, CONNECTS_BY_SENDING)?],
         )?;
     }
-    // What is asked of it is seen by no filter.
+    // No filter sees the operations requested through it.
     for number in IO_URING {
         refused.insert(*number, Vec::new());
     }
@@ -325,8 +325,8 @@ fn add_ways_around_ports(refused: &mut Refused) -> Built<()> {
 }
 
 fn add_datagram_pairs(refused: &mut Refused) -> Built<()> {
-    // A pair of datagram sockets can be pointed at any daemon's socket; the kernel keeps a pair
-    // of streams or packets connected to each other, and programs start others through one.
+    // A pair of datagram sockets can be connected to any daemon's socket; the kernel keeps a pair of streams or packets connected
+    // to each other, and programs start others through one.
     for kind in [libc::SOCK_DGRAM, libc::SOCK_RAW] {
         let is = short(
             1,
@@ -338,7 +338,7 @@ fn add_datagram_pairs(refused: &mut Refused) -> Built<()> {
     Ok(())
 }
 
-/// Compares the low half of an argument: the kernel looks at no more of these.
+/// Compares the low half of an argument: the kernel ignores the rest for these.
 fn short(argument: u8, op: SeccompCmpOp, value: u64) -> Built<SeccompCondition> {
     SeccompCondition::new(argument, SeccompCmpArgLen::Dword, op, value)
 }

@@ -1,4 +1,4 @@
-//! Follows a started command to its end: signals, stops, and what is left of it.
+//! Follows a started command to its end: signals, stops, and leftover processes.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -16,7 +16,7 @@ use nix::unistd::Pid;
 use super::probe::Channel;
 use crate::outcome::Exit;
 
-/// What is passed on when somebody sends it to this process alone.
+/// Signals that are passed on if they were sent to this process alone.
 const PASSED_ON: [Signal; 8] = [
     Signal::SIGTERM,
     Signal::SIGHUP,
@@ -28,28 +28,28 @@ const PASSED_ON: [Signal; 8] = [
     Signal::SIGWINCH,
 ];
 
-/// More rounds than this are not spent on ending what is left.
+/// Maximum number of rounds for ending leftover processes.
 const ROUNDS_MAX: usize = 1_000;
 
-/// How often it is asked whether a command may go on, in milliseconds.
+/// Interval of checks whether a command may continue, in milliseconds.
 const WATCHED_EVERY_MS: u16 = 200;
 const WATCHED_EVERY: Duration = Duration::from_millis(200);
 
-/// How long what is about to end by itself has for that, once its command has ended.
+/// How long a process that is about to end by itself may take after its command has ended.
 const GRACE: Duration = Duration::from_millis(500);
 
-/// How long what was killed may take to end; the system may hold it for longer.
+/// How long a killed process may take to end; the system may hold it for longer.
 const END_MAX: Duration = Duration::from_secs(5);
 
-/// Tells whether a command may go on.
+/// Returns whether a command may continue.
 pub(crate) type Wanted<'a> = dyn FnMut() -> bool + 'a;
 
-/// Whether a command may go on, and what is done about what it leaves meanwhile.
+/// Whether a command may continue, and the handling of its leftovers meanwhile.
 pub(super) struct Watch<'w, 'a> {
     wanted: Option<&'w mut Wanted<'a>>,
     known: &'w BTreeSet<i32>,
     last: Instant,
-    /// Whether it was ended because it may not go on.
+    /// Whether it was ended because it may not continue.
     pub(super) ended: bool,
 }
 
@@ -63,7 +63,7 @@ impl<'w, 'a> Watch<'w, 'a> {
         }
     }
 
-    /// Asks from time to time, however much there is to hear.
+    /// Checks at intervals, however many events there are.
     fn look(&mut self, command: Pid) {
         let Some(wanted) = self
             .wanted
@@ -72,7 +72,7 @@ impl<'w, 'a> Watch<'w, 'a> {
         else {
             return;
         };
-        // What has come to this process and ended there would stay as it is for as long as the line runs.
+        // Orphans that ended here would otherwise stay zombies for as long as the line runs.
         for process in children().unwrap_or_default().difference(self.known) {
             if *process != command.as_raw() {
                 let _ = waitpid(Pid::from_raw(*process), Some(WaitPidFlag::WNOHANG));
@@ -87,7 +87,7 @@ impl<'w, 'a> Watch<'w, 'a> {
     }
 }
 
-/// What following a command waits for.
+/// An event while following a command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Called {
     Signal,
@@ -95,10 +95,10 @@ enum Called {
     Nothing,
 }
 
-/// `SI_KERNEL`: the terminal sent it, to the command as well.
+/// `SI_KERNEL`: the terminal sent the signal, to the command as well.
 const FROM_KERNEL: i32 = 0x80;
 
-/// Holds back this thread's signals while a command runs.
+/// Blocks this thread's signals while a command runs.
 #[derive(Debug)]
 pub(super) struct Signals {
     before: SigSet,
@@ -106,7 +106,7 @@ pub(super) struct Signals {
 }
 
 impl Signals {
-    /// Begins to hold them back.
+    /// Begins to block them.
     pub(super) fn hold() -> Result<Self, Errno> {
         let mut held: SigSet = PASSED_ON.into_iter().collect();
         held.add(Signal::SIGCHLD);
@@ -117,14 +117,14 @@ impl Signals {
         Ok(Self { before, heard })
     }
 
-    /// The signals that were held back before, as the command is to have them.
+    /// Returns the previously blocked signals, for the command.
     pub(super) const fn before(&self) -> SigSet {
         self.before
     }
 
-    /// Waits until `command` ends, and takes in meanwhile what comes through `channel`.
+    /// Waits until `command` ends, and handles what arrives through `channel`.
     ///
-    /// Once `watch` says that it may not go on, it ends with all below it.
+    /// Once `watch` says that it may not continue, it is ended with all its descendants.
     pub(super) fn follow(
         &self,
         command: Pid,
@@ -139,7 +139,7 @@ impl Signals {
                     return Ok(Exit::Code(u8::try_from(code & 0xff).unwrap_or(u8::MAX)));
                 }
                 Ok(WaitStatus::Signaled(_, signal, _)) => return Ok(Exit::Signal(signal as i32)),
-                // Whoever waits for this process is to see that the command has stopped.
+                // The parent of this process must see that the command has stopped.
                 Ok(WaitStatus::Stopped(..)) => raise(Signal::SIGSTOP)?,
                 Ok(_) => match self.next(channel.as_deref(), watch.wanted.is_some())? {
                     Called::Signal => self.hear(command)?,
@@ -152,7 +152,7 @@ impl Signals {
         }
     }
 
-    /// Waits until a signal has come, or something through `channel`; not for long where it is `watched`.
+    /// Waits for a signal or a message through `channel`; with a time limit if `watched`.
     fn next(&self, channel: Option<&Channel>, watched: bool) -> Result<Called, Errno> {
         let of_signals = || PollFd::new(self.heard.as_fd(), PollFlags::POLLIN);
         let mut both = vec![of_signals()];
@@ -175,7 +175,7 @@ impl Signals {
         })
     }
 
-    /// Waits for one signal and passes it on where the command has not got it already.
+    /// Waits for one signal and passes it on unless the command has already received it.
     fn hear(&self, command: Pid) -> Result<(), Errno> {
         let heard = match self.heard.read_signal() {
             Ok(Some(heard)) => heard,
@@ -188,7 +188,7 @@ impl Signals {
         match signal {
             Some(Signal::SIGCHLD) | None => {}
             Some(signal) if heard.ssi_code == FROM_KERNEL && signal != Signal::SIGCONT => {}
-            // It may just have ended; then there is nobody to tell.
+            // It may just have ended; then nobody needs it.
             Some(signal) => drop(kill(command, signal)),
         }
         Ok(())
@@ -197,7 +197,7 @@ impl Signals {
 
 impl Drop for Signals {
     fn drop(&mut self) {
-        // What came for the command while it ended is not for this process.
+        // Signals for the command that arrived while it ended are not for this process.
         if let Ok(rest) = SignalFd::with_flags(&self.all(), SfdFlags::SFD_NONBLOCK) {
             while let Ok(Some(_)) = rest.read_signal() {}
         }
@@ -214,19 +214,19 @@ impl Signals {
     }
 }
 
-/// The children of this process, by their numbers; `None`: the system does not say.
+/// Returns the children of this process; `None` if the system does not tell.
 pub(super) fn children() -> Option<BTreeSet<i32>> {
     by_threads().or_else(by_parents)
 }
 
-/// What each thread of this process has started; not every kernel lists that.
+/// Returns what each thread of this process has started; not every kernel lists that.
 fn by_threads() -> Option<BTreeSet<i32>> {
     let mut found = BTreeSet::new();
     for thread in fs::read_dir("/proc/self/task").ok()? {
         let thread = thread.ok()?.path();
         match fs::read_to_string(thread.join("children")) {
             Ok(text) => found.extend(numbers(&text)),
-            // It has ended; what it started is another's now.
+            // The thread has ended; its children belong to another one now.
             Err(_) if !thread.exists() => {}
             Err(_) => return None,
         }
@@ -234,10 +234,10 @@ fn by_threads() -> Option<BTreeSet<i32>> {
     Some(found)
 }
 
-/// Every process whose parent is this one.
+/// Returns every process whose parent is this one.
 fn by_parents() -> Option<BTreeSet<i32>> {
     let own = std::process::id();
-    // One that cannot be looked up has ended, and so is no child that runs.
+    // A process that cannot be looked up has ended, and so is not a running child.
     let children = table::entries()?.filter(|entry| entry.parent == own);
     Some(
         children
@@ -251,18 +251,18 @@ fn numbers(text: &str) -> impl Iterator<Item = i32> {
         .filter_map(|word| word.parse().ok())
 }
 
-/// What became of processes that a command has left.
+/// What happened to the leftover processes of a command.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct LeftOvers {
-    /// How many were ended.
+    /// Number of processes that were ended.
     pub(super) ended: usize,
-    /// Whether one may still run.
+    /// Whether one may still be running.
     pub(super) remain: bool,
 }
 
-/// Waits a moment for what ends by itself, such as the reader of a pipe that has been closed.
+/// Waits briefly for processes that end by themselves, such as the reader of a closed pipe.
 ///
-/// Tells whether nothing is left.
+/// Returns whether nothing is left.
 fn wait_for_left_over(known: &BTreeSet<i32>) -> bool {
     let until = Instant::now() + GRACE;
     loop {
@@ -270,7 +270,7 @@ fn wait_for_left_over(known: &BTreeSet<i32>) -> bool {
             return false;
         };
         let left: Vec<_> = left.difference(known).copied().map(Pid::from_raw).collect();
-        // Whoever is not waited for stays in the list, and so does what it would hand on.
+        // A process that is not reaped stays in the list, and so do the children that it would pass on.
         if left.is_empty() {
             return true;
         }
@@ -282,7 +282,7 @@ fn wait_for_left_over(known: &BTreeSet<i32>) -> bool {
         if Instant::now() >= until {
             return false;
         }
-        // One that has ended may have handed on its own children.
+        // A process that has ended may have passed on its own children.
         if reaped {
             continue;
         }
@@ -290,10 +290,9 @@ fn wait_for_left_over(known: &BTreeSet<i32>) -> bool {
     }
 }
 
-/// Ends every process that a command has left, `known` children of this process apart.
+/// Ends every leftover process of a command, except the `known` children of this process.
 ///
-/// This process is the one that orphans come to; each one that ends brings its own
-/// children here, until none is left.
+/// Orphans are reparented to this process; each one that ends passes its own children on, until none is left.
 pub(super) fn end_left_over(known: &BTreeSet<i32>, may_end_itself: bool) -> LeftOvers {
     let mut ended = 0;
     if may_end_itself && wait_for_left_over(known) {
@@ -337,7 +336,7 @@ pub(super) fn end_left_over(known: &BTreeSet<i32>, may_end_itself: bool) -> Left
     remain(ended)
 }
 
-/// Waits for the end of a process that has been killed; `None`: the system holds it.
+/// Waits for the end of a killed process; returns `None` if the system holds it.
 fn end_of(process: Pid, until: Instant) -> Option<Result<WaitStatus, Errno>> {
     let mut pause = Duration::from_micros(100);
     loop {
@@ -350,7 +349,7 @@ fn end_of(process: Pid, until: Instant) -> Option<Result<WaitStatus, Errno>> {
     }
 }
 
-/// Ends `process` and, so that fewer rounds are needed, all below it first.
+/// Ends `process` and, to need fewer rounds, all its descendants first.
 fn end_below(process: Pid, depth: usize) {
     let _ = kill(process, Signal::SIGKILL);
     if depth > 64 {

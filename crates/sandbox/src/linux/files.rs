@@ -1,4 +1,4 @@
-//! The rules of the file system and of TCP, for Landlock.
+//! The rules for files and TCP, for Landlock.
 
 use std::collections::BTreeSet;
 use std::ffi::{CStr, CString, OsStr};
@@ -21,27 +21,27 @@ use nix::fcntl::{AT_FDCWD, OFlag, OpenHow, ResolveFlag, openat2};
 use super::raw;
 use crate::plan::{Calls, Confinement, Network};
 
-/// More entries beside hidden directories than this are not given one rule each.
+/// Maximum number of entries next to hidden directories that get one rule each.
 const SIBLINGS_MAX: usize = 2_000;
 
-/// What a device file may be used for.
+/// Device files that every command may use.
 const DEVICES: &[&str] = &["/dev/null", "/dev/zero", "/dev/full", "/dev/tty"];
 
-/// Devices of programs that make terminals of their own.
+/// Devices of programs that create terminals.
 const TERMINAL_MAKERS: &[&str] = &["/dev/ptmx", "/dev/pts"];
 
-/// The rules of one command, ready to be entered.
+/// The rules of one command, ready to be applied.
 #[derive(Debug)]
 pub(super) struct Rules {
-    /// What holds them.
+    /// Ruleset of the kernel.
     pub(super) ruleset: Option<OwnedFd>,
     /// Whether the hidden directories cannot be read.
     pub(super) hides: bool,
 }
 
-/// Makes the rules of `confinement` for a kernel that knows `version`.
+/// Creates the rules of `confinement` for a kernel with `version`.
 ///
-/// `writable` are the places that are there, `masked` the hidden directories that mounts cover.
+/// `writable` are the existing places, `masked` the hidden directories that mounts cover.
 pub(super) fn rules(
     confinement: &Confinement,
     version: u8,
@@ -91,12 +91,12 @@ pub(super) fn rules(
     Ok(Rules { ruleset, hides })
 }
 
-/// Tells whether single ports are closed where all others are open.
+/// Returns whether single ports are closed where all others are open.
 fn closes(confinement: &Confinement) -> bool {
     confinement.network != Network::Off && !confinement.closed_ports.is_empty()
 }
 
-/// Opens every port but those that are closed: rules of the kernel only allow.
+/// Opens every port except the closed ones: kernel rules can only allow.
 fn open_ports(
     rules: RulesetCreated,
     confinement: &Confinement,
@@ -108,7 +108,7 @@ fn open_ports(
     )
 }
 
-/// Which rights the rules speak of.
+/// The rights that the rules restrict.
 struct Handled {
     abi: ABI,
     rights: BitFlags<AccessFs>,
@@ -143,12 +143,12 @@ impl Handled {
         ruleset.create()
     }
 
-    /// Whether the kernel has rules for ports.
+    /// Returns whether the kernel has rules for ports.
     fn knows_ports(&self) -> bool {
         AccessNet::from_all(self.abi).contains(AccessNet::ConnectTcp)
     }
 
-    /// Everything but devices, which nobody makes in a place for files.
+    /// Returns everything except devices, which nobody creates in a place for files.
     fn place(&self) -> BitFlags<AccessFs> {
         self.rights & !(AccessFs::MakeChar | AccessFs::MakeBlock)
     }
@@ -158,7 +158,7 @@ impl Handled {
             & (AccessFs::ReadFile | AccessFs::WriteFile | AccessFs::Truncate | AccessFs::IoctlDev)
     }
 
-    /// Adds a rule for what is at `path`; where nothing is, there is nothing to allow.
+    /// Adds a rule for what is at `path`; a missing path needs no rule.
     fn add(
         &self,
         rules: RulesetCreated,
@@ -184,7 +184,7 @@ impl Handled {
         }
     }
 
-    /// Lets a file or terminal that was passed for writing be opened again by its path.
+    /// Lets a file or terminal that was passed for writing be reopened by its path.
     fn add_stream(
         &self,
         rules: RulesetCreated,
@@ -202,7 +202,7 @@ impl Handled {
     }
 }
 
-/// Opens what is at `path`, which has no links: one that was laid meanwhile is not followed.
+/// Opens what is at `path`, which has no links: a link created meanwhile is not followed.
 fn open_in_place<P: nix::NixPath + ?Sized>(
     directory: BorrowedFd<'_>,
     path: &P,
@@ -214,7 +214,7 @@ fn open_in_place<P: nix::NixPath + ?Sized>(
     openat2(directory, path, how)
 }
 
-/// Tells whether `stream` is a file or terminal opened for writing.
+/// Returns whether `stream` is a file or terminal opened for writing.
 fn writes(stream: BorrowedFd<'_>) -> bool {
     let Ok(flags) = nix::fcntl::fcntl(stream, nix::fcntl::FcntlArg::F_GETFL) else {
         return false;
@@ -227,14 +227,14 @@ fn writes(stream: BorrowedFd<'_>) -> bool {
         && (kind == libc::S_IFREG && about.st_nlink > 0 || stream.is_terminal())
 }
 
-/// A directory above hidden ones, and all in it that is not hidden and leads to nothing hidden.
+/// An ancestor of hidden directories, with the entries that are not hidden and lead to nothing hidden.
 struct Beside {
     directory: Dir,
     names: Vec<CString>,
 }
 
 impl Beside {
-    /// Reads the directory at `path`; `None`: it cannot be read.
+    /// Reads the directory at `path`; returns `None` if it cannot be read.
     fn look(path: &Path, on_the_way: &BTreeSet<&OsStr>) -> Option<Self> {
         let opened = open_in_place(AT_FDCWD, path, OFlag::O_RDONLY | OFlag::O_DIRECTORY).ok()?;
         let mut directory = Dir::from_fd(opened).ok()?;
@@ -243,7 +243,7 @@ impl Beside {
             let entry = entry.ok()?;
             let name = entry.file_name();
             let is_itself = matches!(name.to_bytes(), b"." | b"..");
-            // Nothing is read through these: what they lead to counts.
+            // Nothing is read through these: their targets count.
             let leads_on = matches!(entry.file_type(), Some(Type::Symlink | Type::Socket));
             if !is_itself && !leads_on && !on_the_way.contains(OsStr::from_bytes(name.to_bytes())) {
                 names.push(name.to_owned());
@@ -252,7 +252,7 @@ impl Beside {
         Some(Self { directory, names })
     }
 
-    /// Lets all of it be read; what is gone meanwhile needs no leave.
+    /// Allows reading all of it; entries that are gone meanwhile need no rule.
     fn let_read(&self, ruleset: BorrowedFd<'_>) -> Result<(), Errno> {
         let open = |name: &CStr| open_in_place(self.directory.as_fd(), name, OFlag::O_PATH);
         for opened in self.names.iter().flat_map(|name| open(name)) {
@@ -262,9 +262,9 @@ impl Beside {
     }
 }
 
-/// Finds all that may be read so that nothing of `hidden` can: what lies beside it.
+/// Finds everything that may be read except `hidden`: the entries next to it.
 ///
-/// Landlock has no rule that takes a right away, so everything else gets it. `None`: too much.
+/// Landlock has no rule that removes a right, so everything else gets it. Returns `None` if that is too much.
 fn beside(hidden: &[PathBuf]) -> Option<Vec<Beside>> {
     let mut found = Vec::new();
     let mut left = SIBLINGS_MAX;

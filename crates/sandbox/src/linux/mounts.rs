@@ -1,8 +1,7 @@
-//! Mounts of one command's own: protected things read-only, hidden directories empty.
+//! Mounts of one command: protected files read-only, hidden directories empty.
 //!
-//! A directory that holds a mount can still be renamed, and takes the mount along;
-//! one that *is* a mount cannot. So every directory between a writable place and a
-//! protected thing is mounted on itself too.
+//! A directory that contains a mount can still be renamed, together with the mount; one that *is* a mount cannot. So every
+//! directory between a writable place and a protected file is mounted on itself, too.
 
 use std::collections::BTreeSet;
 use std::ffi::{CStr, CString};
@@ -18,11 +17,11 @@ use nix::sys::stat::Mode;
 use super::raw;
 use crate::plan::{Free, Protected};
 
-/// What is mounted, in order; made before the fork, since nothing may be allocated after it.
+/// The mounts in order, prepared before the fork, since nothing may be allocated after it.
 #[derive(Debug, Default)]
 pub(super) struct Mounts {
     steps: Vec<Step>,
-    /// The mappings of an ordinary user; `None`: the system lets this one mount.
+    /// User id mappings for an ordinary user; `None` if the system lets this one mount.
     mapped: Option<Mapped>,
 }
 
@@ -32,7 +31,7 @@ enum Step {
     OnItself(CString),
     /// Mounts a directory or file on itself, read-only.
     ReadOnly(CString),
-    /// Writable again, inside something read-only.
+    /// Makes something writable inside a read-only mount.
     Writable(CString),
     /// Covers a directory with an empty one.
     Empty(CString),
@@ -47,7 +46,7 @@ struct Mapped {
 }
 
 impl Mounts {
-    /// Lists the mounts that hold `protected` and `masked` inside `writable`.
+    /// Lists the mounts that protect `protected` and `masked` inside `writable`.
     pub(super) fn of(
         protected: &[&Protected],
         masked: &[PathBuf],
@@ -91,12 +90,12 @@ impl Mounts {
         Self { steps, mapped }
     }
 
-    /// Tells whether there is nothing to mount.
+    /// Returns whether there is nothing to mount.
     pub(super) fn is_empty(&self) -> bool {
         self.steps.is_empty()
     }
 
-    /// Enters mounts of its own and makes them; called in the new process.
+    /// Creates a mount namespace and the mounts; called in the new process.
     pub(super) fn enter(&self) -> Result<(), Errno> {
         match &self.mapped {
             None => unshare(CloneFlags::CLONE_NEWNS)?,
@@ -134,7 +133,7 @@ impl Step {
             Self::Null(path) => {
                 let null = Some(c"/dev/null");
                 match mount(null, path.as_c_str(), NONE, MsFlags::MS_BIND, NONE) {
-                    // Gone since it was listed: whoever listened there does so no more.
+                    // It has disappeared since it was listed: nobody listens there any more.
                     Err(Errno::ENOENT) => Ok(()),
                     mounted => mounted,
                 }
@@ -154,7 +153,7 @@ impl Step {
     }
 }
 
-/// The directories above `path` that lie inside one of `writable`, outermost first.
+/// Returns the ancestors of `path` inside one of `writable`, outermost first.
 fn between(path: &Path, writable: &[PathBuf]) -> Vec<PathBuf> {
     let mut above: Vec<_> = path
         .ancestors()

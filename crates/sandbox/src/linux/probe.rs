@@ -1,21 +1,19 @@
-//! Commands of a line started through this program, which tells how each ended.
+//! Commands of a line that are started through this program, which reports how each ended.
 //!
-//! Which descriptor a command has decides what it can say, so nothing has to be believed that
-//! a program of the line writes. [`Channel`] is a pair of sockets. The line gets one end as its
-//! standard output, with its real one parked at another number, and is run as
-//! `{ exec 9>&-; LINE; } >&9`: the shell keeps the socket at [`SAVED`], closed at each exec, as
-//! it keeps whatever a redirection hides. Every program that the line starts is without it, but
-//! for those that a redirection of ours, behind the words of a named command, hands it to as
-//! their standard input: `PROGRAM exec --probe 12:1 -- npm test 9<&0 <&10`. That program is
-//! this one ([`start`]); it takes the socket away before it starts `npm test`, with the input
-//! that was parked at [`PARKED_INPUT`], and tells start and end.
+//! The descriptors of a command determine what it can report, so nothing that a program of the line writes has to be trusted.
+//! [`Channel`] is a pair of sockets. The line gets one end as its standard output, with its real one saved at another number, and
+//! is run as `{ exec 9>&-; LINE; } >&9`: the shell keeps the socket at [`SAVED`], closed at each exec, as it keeps whatever a
+//! redirection hides. No program that the line starts has it, except those to which an added redirection, after the words of a
+//! named command, passes it as their standard input: `PROGRAM exec --probe 12:1 -- npm test 9<&0 <&10`. That program is this one
+//! ([`start`]); it takes the socket away before it starts `npm test`, with the input that was saved at [`PARKED_INPUT`], and
+//! reports start and end.
 //!
 //! | attempt of a program of the line | met by |
 //! |---|---|
 //! | write to the descriptor, open it below `/proc` | it has none; a socket cannot be opened by its path |
 //! | start the probe itself, under any name, from any process | the probe has no socket and tells nothing |
 //! | trace the probe, take its descriptors | the probe is not dumpable; one that is traced tells nothing |
-//! | end the probe, or the shell | a start without an end is no evidence |
+//! | end the probe, or the shell | a start without an end is not evidence |
 //! | text of the line that names such a descriptor, or runs in the shell itself | the reader of lines gives it no places |
 
 mod start;
@@ -30,16 +28,16 @@ use crate::plan::ProbedSpan;
 
 pub(crate) use start::start;
 
-/// Where bash keeps what it has hidden: its first number for that.
+/// Where bash saves a hidden descriptor: its first number for that.
 const SAVED: RawFd = 10;
-/// Where a probed command's own input is parked.
+/// Where a probed command's own input is saved.
 const PARKED_INPUT: RawFd = 9;
-/// The least number at which the line's own output is parked until it begins.
+/// Lowest number at which the line's own output is saved until it begins.
 const PARKED_OUTPUT_MIN: RawFd = 20;
-/// Starts that are remembered of one line.
+/// Maximum number of starts that are recorded of one line.
 const STARTS_MAX: usize = 10_000;
 
-/// The two ends between a line and whoever runs it.
+/// The ends of the channel between a line and its runner.
 #[derive(Debug)]
 pub(crate) struct Channel {
     near: UnixDatagram,
@@ -78,7 +76,7 @@ impl Channel {
         })
     }
 
-    /// Returns what the new process needs of it.
+    /// Returns the part that the new process needs.
     pub(crate) fn far_end(&self) -> io::Result<FarEnd> {
         Ok(FarEnd {
             far: self.far.as_fd().try_clone_to_owned()?,
@@ -91,7 +89,7 @@ impl Channel {
         &self.near
     }
 
-    /// Takes in what probes have told by now.
+    /// Reads the reports of probes so far.
     pub(crate) fn hear(&mut self) {
         let mut bytes = [0_u8; Message::BYTES + 1];
         while let Ok(length) = self.near.recv(&mut bytes) {
@@ -114,7 +112,7 @@ impl Channel {
                 seen.ended = true;
                 seen.exit = exit;
             }
-            // Nobody of ours tells that.
+            // No probe sends this.
             (Some(seen), _) => seen.exit = None,
             (None, Some(_)) => {}
         }
@@ -124,7 +122,7 @@ impl Channel {
         }
     }
 
-    /// Returns what was told, in the order of the starts.
+    /// Returns the reports, in the order of the starts.
     pub(crate) fn finish(mut self) -> Vec<Probed> {
         self.hear();
         let told = |seen: &Seen| Probed {
@@ -134,7 +132,7 @@ impl Channel {
         self.seen.iter().map(told).collect()
     }
 
-    /// Writes the line that starts its probed commands through `program`; `None`: a place is none.
+    /// Writes the line that starts its probed commands through `program`; `None` if a place is invalid.
     pub(crate) fn line(&self, line: &str, spans: &[ProbedSpan], program: &str) -> Option<String> {
         let parked = self.parked.as_raw_fd();
         let mut inserted: Vec<(usize, String)> = Vec::with_capacity(spans.len() * 2);
@@ -157,7 +155,7 @@ impl Channel {
         for (at, words) in inserted.iter().rev() {
             text.insert_str(*at, words);
         }
-        // Hidden behind a number below its own, the socket is kept at `SAVED` by every bash.
+        // Hidden behind a lower number than its own, the socket is kept at `SAVED` by every bash.
         let low = PARKED_INPUT;
         Some(format!(
             "exec {low}>&{parked} {parked}>&-; {{ exec {low}>&-; {text}\n}} >&{low}"
@@ -165,15 +163,15 @@ impl Channel {
     }
 }
 
-/// Bytes that tell one start from another.
+/// Number of bytes that distinguish one start from another.
 const ID: usize = 16;
 
-/// What a probe tells.
+/// A report of a probe.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Message {
     id: [u8; ID],
     at: usize,
-    /// `None`: it starts; `Some(None)`: a signal has ended it.
+    /// `None` for the start; `Some(None)` if a signal ended it.
     end: Option<Option<u8>>,
 }
 

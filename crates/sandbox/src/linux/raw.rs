@@ -1,4 +1,4 @@
-//! The few system calls that no crate names safely.
+//! The few system calls that no crate wraps safely.
 //!
 //! What runs between fork and exec allocates nothing and takes no lock.
 #![expect(
@@ -17,7 +17,7 @@ use nix::errno::Errno;
 const NOTHING: libc::c_ulong = 0;
 const LANDLOCK_VERSION: libc::c_ulong = 1;
 
-/// Returns the version of Landlock's interface; 0: there is none.
+/// Returns the version of Landlock's interface; 0 if there is none.
 pub(super) fn landlock_version() -> u8 {
     // SAFETY: with the flag "version" the kernel reads no memory of ours.
     let answer = unsafe {
@@ -31,7 +31,7 @@ pub(super) fn landlock_version() -> u8 {
     u8::try_from(answer).unwrap_or(0)
 }
 
-/// Tells whether the kernel can answer a system call with an error number.
+/// Returns whether the kernel can answer a system call with an error number.
 pub(super) fn can_filter() -> bool {
     let action: u32 = libc::SECCOMP_RET_ERRNO;
     // SAFETY: the kernel reads one `u32` from a live reference.
@@ -46,7 +46,7 @@ pub(super) fn can_filter() -> bool {
     answer == 0
 }
 
-/// Holds the calling thread, and all it starts, to the rules behind `rules`.
+/// Applies `rules` to the calling thread and everything it starts.
 pub(super) fn restrict_self(rules: BorrowedFd<'_>) -> Result<(), Errno> {
     // SAFETY: no memory is passed, and the descriptor is open.
     let answer =
@@ -54,7 +54,7 @@ pub(super) fn restrict_self(rules: BorrowedFd<'_>) -> Result<(), Errno> {
     Errno::result(answer).map(drop)
 }
 
-/// What the kernel reads of a rule about a file or directory.
+/// The kernel's structure for a rule about a file or directory.
 #[repr(C, packed)]
 struct PathBeneath {
     allowed_access: u64,
@@ -63,7 +63,7 @@ struct PathBeneath {
 
 const LANDLOCK_PATH_BENEATH: libc::c_ulong = 1;
 
-/// Adds to `rules` that `rights` are had on what is open as `place`, and below it.
+/// Adds `rights` for the file open as `place`, and below it, to `rules`.
 pub(super) fn allow_beneath(
     rules: BorrowedFd<'_>,
     place: BorrowedFd<'_>,
@@ -86,7 +86,7 @@ pub(super) fn allow_beneath(
     Errno::result(answer).map(drop)
 }
 
-/// Marks every descriptor from 3 on as closed at the next exec.
+/// Marks every descriptor from 3 on to be closed at the next exec.
 pub(super) fn close_others() -> Result<(), Errno> {
     // SAFETY: no memory is passed; nothing is closed before exec.
     let answer = unsafe {
@@ -99,7 +99,7 @@ pub(super) fn close_others() -> Result<(), Errno> {
     };
     match Errno::result(answer) {
         Ok(_) => Ok(()),
-        // Before Linux 5.11: one by one, as far as the limit of open files goes.
+        // Before Linux 5.11: one by one, up to the limit of open files.
         Err(Errno::ENOSYS | Errno::EINVAL) => {
             close_each();
             Ok(())
@@ -132,7 +132,7 @@ pub(super) fn take(number: RawFd) -> Option<OwnedFd> {
     (flags == 0).then(|| unsafe { OwnedFd::from_raw_fd(number) })
 }
 
-/// Leaves the descriptor `number` open at the next exec.
+/// Keeps the descriptor `number` open at the next exec.
 pub(super) fn leave_open(number: RawFd) -> Result<(), Errno> {
     // SAFETY: no memory is passed; a number that is not open is an error without effect.
     Errno::result(unsafe { libc::fcntl(number, libc::F_SETFD, 0) }).map(drop)
@@ -174,7 +174,7 @@ pub(super) fn capabilities() -> Result<u64, Errno> {
     Ok(u64::from(low.permitted) | u64::from(high.permitted) << 32)
 }
 
-/// Gives up every capability but `kept`, for good.
+/// Permanently drops every capability except `kept`.
 pub(super) fn keep_capabilities(kept: u64) -> Result<(), Errno> {
     for capability in 0..64 {
         if kept & (1 << capability) == 0 {
@@ -182,7 +182,7 @@ pub(super) fn keep_capabilities(kept: u64) -> Result<(), Errno> {
             let answer = unsafe {
                 libc::prctl(libc::PR_CAPBSET_DROP, capability, NOTHING, NOTHING, NOTHING)
             };
-            // Past the last capability, or for one who may drop none: so it is for the rest.
+            // Beyond the last capability, or not permitted: the same holds for the rest.
             if answer == -1 && matches!(Errno::last(), Errno::EINVAL | Errno::EPERM) {
                 break;
             }
@@ -229,7 +229,7 @@ struct MountAttributes {
 
 const MOUNT_READ_ONLY: u64 = 1;
 
-/// Makes the mount at `path`, and all below it, read-only or not.
+/// Makes the mount at `path`, and all below it, read-only or writable.
 pub(super) fn set_read_only(path: &CStr, read_only: bool) -> Result<(), Errno> {
     let attributes = MountAttributes {
         set: if read_only { MOUNT_READ_ONLY } else { 0 },
@@ -251,7 +251,7 @@ pub(super) fn set_read_only(path: &CStr, read_only: bool) -> Result<(), Errno> {
     Errno::result(answer).map(drop)
 }
 
-/// Lets this process hear of its children, whoever started it.
+/// Restores the default handling of `SIGCHLD`, whatever the parent process had set.
 pub(super) fn hear_of_children() {
     // SAFETY: the default action runs no code of ours.
     unsafe { libc::signal(libc::SIGCHLD, libc::SIG_DFL) };

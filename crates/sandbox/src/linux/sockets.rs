@@ -1,15 +1,15 @@
-//! Unix sockets that a command may not reach although it may reach some: all that nobody named.
+//! Unix sockets that a command may not access although it may access some: all that are not named.
 //!
-//! A filter of system calls sees no path, so what is not named is covered by a mount.
+//! A filter of system calls sees no path, so mounts cover what is not named.
 
 use std::fs;
 use std::os::unix::fs::FileTypeExt;
 use std::path::{Path, PathBuf};
 
-/// Sockets that are covered at most; more are not looked at one by one.
+/// Maximum number of sockets that are covered; more are not examined one by one.
 const COVERED_MAX: usize = 512;
 
-/// Where terminals, sessions and containers listen: never reached, even if named.
+/// Sockets of terminals, sessions and containers, which are never accessible, even if named.
 const NEVER: &[&str] = &[
     "/run/user",
     "/run/dbus",
@@ -38,7 +38,7 @@ const NEVER: &[&str] = &[
     "/var/snap/lxd/common/lxd/unix.socket",
 ];
 
-/// Paths below home that are never reached, even if named.
+/// Paths below home that are never accessible, even if named.
 const NEVER_BELOW_HOME: &[&str] = &[
     ".screen",
     ".docker/run",
@@ -55,15 +55,15 @@ const NEVER_BELOW_HOME: &[&str] = &[
     ".local/share/kitty-ssh-kitten",
 ];
 
-/// Beginnings of names below `/tmp` and `TMPDIR` of directories that such programs make.
+/// Prefixes of directories that such programs create below `/tmp` and `TMPDIR`.
 const DIRECTORIES: &[&str] = &["tmux-", "zellij-", "ssh-", "dbus-", "screens", "uscreens"];
 
-/// Beginnings of names of sockets that such programs make.
+/// Prefixes of sockets that such programs create.
 const SOCKETS: &[&str] = &[
     "dbus-", "kitty", "mykitty", "wezterm", "docker", "gpg-", "ssh-",
 ];
 
-/// Lists what is covered where a command may reach the sockets in `named`; nothing where it may reach none.
+/// Lists what is covered if a command may access the sockets in `named`; empty if it may access none.
 pub(super) fn covered(named: &[PathBuf]) -> Vec<PathBuf> {
     if named.is_empty() {
         return Vec::new();
@@ -83,7 +83,7 @@ pub(super) fn covered(named: &[PathBuf]) -> Vec<PathBuf> {
     covered
 }
 
-/// Lists the places of terminals, sessions and containers that are there.
+/// Lists the existing sockets of terminals, sessions and containers.
 fn never() -> Vec<PathBuf> {
     let home = std::env::var_os("HOME").map(PathBuf::from);
     let below_home = home
@@ -109,7 +109,7 @@ fn never() -> Vec<PathBuf> {
         .filter_map(|path| path.canonicalize().ok())
         .collect();
     real.sort();
-    // What lies in a covered directory is covered with it.
+    // A covered directory covers its contents.
     real.dedup_by(|one, before| one.starts_with(&*before));
     real
 }
@@ -129,7 +129,7 @@ fn is_never(path: &Path) -> bool {
     known.iter().any(|known| name.starts_with(known))
 }
 
-/// Lists the sockets that processes have bound to a path, as the system shows them.
+/// Lists the sockets that processes have bound to a path, as far as the system shows them.
 fn listening() -> Vec<PathBuf> {
     let shown = fs::read("/proc/net/unix").unwrap_or_default();
     let shown = String::from_utf8_lossy(&shown).into_owned();

@@ -1,4 +1,4 @@
-//! From a state's policy and a line's facts to its plan. Pure.
+//! Computes a plan from a state's policy and a line's facts. Pure.
 
 use std::path::{Path, PathBuf};
 
@@ -14,7 +14,7 @@ use crate::plan::{
     WritablePlace, environment, places,
 };
 
-/// Where a line runs and what the person has decided about it.
+/// Context of a line and the person's decisions about it.
 #[derive(Debug, Clone, Default)]
 pub struct PlanContext {
     /// The project root of the run, absolute.
@@ -23,9 +23,9 @@ pub struct PlanContext {
     pub home: PathBuf,
     /// Temporary directories (`/tmp`, `/var/tmp`, `TMPDIR`).
     pub temporary: Vec<PathBuf>,
-    /// Directories of caches (`~/.cache`).
+    /// Cache directories (`~/.cache`).
     pub caches: Vec<PathBuf>,
-    /// The repository's own directories, where they are not `.git` of the project.
+    /// The repository's own directories, if they are not `.git` of the project.
     pub repository: Vec<PathBuf>,
     /// `[sandbox] writable` of the person's configuration.
     pub writable: Vec<PathBuf>,
@@ -33,37 +33,37 @@ pub struct PlanContext {
     pub sockets: Vec<PathBuf>,
     /// Directories a line may not read: the state directory.
     pub hidden: Vec<PathBuf>,
-    /// Ports of this machine that a line may not reach: those of consoles.
+    /// Local ports that a line may not access: those of consoles.
     pub consoles: Vec<u16>,
-    /// Every protected thing, absolute.
+    /// Protected files, with absolute paths.
     pub protected: Vec<Protected>,
     /// Patterns of the machine's interrupts.
     pub interrupts: Vec<String>,
-    /// Where things go that appeared in a protected place.
+    /// Directory to which new files in protected places are moved.
     pub aside: Option<PathBuf>,
     /// The stricter `[sandbox] require` of person and project.
     pub require: Option<Level>,
 }
 
-/// One line, as it was judged.
+/// A judged line.
 #[derive(Debug, Clone, Copy)]
 pub struct JudgedLine<'a> {
     /// The policy of the state.
     pub policy: &'a Policy,
-    /// What the line would do.
+    /// Facts of the line.
     pub facts: &'a ShellFacts,
     /// What is started.
     pub start: &'a Start,
-    /// Where it starts, absolute.
+    /// Directory in which it starts, absolute.
     pub directory: &'a Path,
-    /// Names of the programs that an entry of `allowed_commands` covers.
+    /// Names of programs that match an entry of `allowed_commands`.
     pub covered: &'a [&'a str],
-    /// Whether `[shell] allow` of the person covers the line: the kernel does not hold it.
+    /// Whether `[shell] allow` of the person covers the line, so that the kernel does not confine it.
     pub person_allows: bool,
 }
 
 impl Plan {
-    /// Makes the plan of one judged line.
+    /// Creates the plan of a judged line.
     #[must_use]
     pub fn for_line(asked: &JudgedLine<'_>, context: &PlanContext) -> Self {
         let column = column(asked);
@@ -112,7 +112,7 @@ fn column(asked: &JudgedLine<'_>) -> Column {
     }
 }
 
-/// Whether the line reaches in `direction`, and does nothing else with a network: the verdict was about that.
+/// Returns whether the line uses the network in `direction` and in no other way, as the verdict assumed.
 fn only_reaches(asked: &JudgedLine<'_>, direction: NetworkDirection) -> bool {
     let network = &asked.facts.network;
     !network.is_empty() && network.iter().all(|reach| reach.direction == direction)
@@ -144,7 +144,7 @@ fn confinement(column: Column, asked: &JudgedLine<'_>, context: &PlanContext) ->
     }
 }
 
-/// The Unix sockets that the state or the person names, absolute.
+/// Returns the Unix sockets that the state or the person names, absolute.
 fn sockets(policy: &Policy, context: &PlanContext) -> Vec<PathBuf> {
     let named = policy
         .sockets
@@ -159,7 +159,7 @@ fn sockets(policy: &Policy, context: &PlanContext) -> Vec<PathBuf> {
         .collect()
 }
 
-/// The places a line of `column` may write; the same place is listed once.
+/// Returns the places that a line of `column` may write, without duplicates.
 fn writable(column: Column, asked: &JudgedLine<'_>, context: &PlanContext) -> Vec<WritablePlace> {
     let at = |paths: &[PathBuf]| {
         paths
@@ -190,7 +190,7 @@ fn writable(column: Column, asked: &JudgedLine<'_>, context: &PlanContext) -> Ve
     let mut once: Vec<WritablePlace> = Vec::with_capacity(places.len());
     for mut place in places {
         place.within = above(&place.path, context);
-        // As they are written: to compare paths part by part takes longer.
+        // As text: comparing paths component by component takes longer.
         let same = |known: &WritablePlace| known.path.as_os_str() == place.path.as_os_str();
         if !once.iter().any(|known| same(known) && *known == place) {
             once.push(place);
@@ -199,7 +199,7 @@ fn writable(column: Column, asked: &JudgedLine<'_>, context: &PlanContext) -> Ve
     once
 }
 
-/// Finds the place above `path` that lines of a writing state write.
+/// Finds the ancestor of `path` that lines of a writing state may write.
 fn above(path: &Path, context: &PlanContext) -> Option<PathBuf> {
     std::iter::once(&context.project)
         .chain(&context.caches)

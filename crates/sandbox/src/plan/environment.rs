@@ -1,4 +1,4 @@
-//! What a plan does to the environment.
+//! The changes of a plan to the environment.
 
 use std::ffi::{OsStr, OsString};
 use std::path::Path;
@@ -6,7 +6,7 @@ use std::path::Path;
 use crate::plan::{Column, EnvironmentChanges};
 use interlock_core::policy::Policy;
 
-/// Names that make bash run or read something else than the line; taken away always.
+/// Variables that make bash run or read something other than the line; always removed.
 const FOREIGN_CODE: &[&str] = &[
     "BASH_ENV",
     "ENV",
@@ -28,7 +28,7 @@ const FOREIGN_CODE: &[&str] = &[
     "IFS",
 ];
 
-/// Names of pagers; each is set to `cat`.
+/// Variables for pagers, each set to `cat`.
 const PAGERS: &[&str] = &[
     "PAGER",
     "GIT_PAGER",
@@ -47,7 +47,7 @@ const PAGERS: &[&str] = &[
     "PERLDOC_PAGER",
 ];
 
-/// Names of places for temporary files and byte code, and where below the own directory.
+/// Variables for temporary files and byte code, with the path below the own directory.
 const OWN_PLACES: &[(&str, &str)] = &[
     ("TMPDIR", ""),
     ("TMP", ""),
@@ -55,7 +55,7 @@ const OWN_PLACES: &[(&str, &str)] = &[
     ("PYTHONPYCACHEPREFIX", "pycache"),
 ];
 
-/// What of a repository's configuration could run programs, and the value that runs none.
+/// Configuration keys of a repository that could run programs, with values that run none.
 const REPOSITORY_KEYS: &[(&str, &str)] = &[
     ("core.hooksPath", "/dev/null"),
     ("core.fsmonitor", "false"),
@@ -66,7 +66,7 @@ const REPOSITORY_KEYS: &[(&str, &str)] = &[
     ("credential.helper", ""),
 ];
 
-/// The tree without files: read from there, no attribute names a filter or a driver for diffs.
+/// The empty tree: read from there, no attribute names a filter or a diff driver.
 const NO_ATTRIBUTES: (&str, &str) = (
     "GIT_ATTR_SOURCE",
     "4b825dc642cb6eb9a060e54bf8d69288fbee4904",
@@ -74,7 +74,7 @@ const NO_ATTRIBUTES: (&str, &str) = (
 
 /// Keeps git from running what the configuration of another repository names.
 ///
-/// `diff.external` alone cannot be switched off from outside; the kernel holds what it starts.
+/// Only `diff.external` cannot be disabled from outside; the kernel confines what it starts.
 pub(super) fn quiet_repository(environment: &mut EnvironmentChanges) {
     let mut set = |name: &str, value: &str| {
         environment.set.insert(name.to_owned(), value.to_owned());
@@ -87,7 +87,7 @@ pub(super) fn quiet_repository(environment: &mut EnvironmentChanges) {
     set(NO_ATTRIBUTES.0, NO_ATTRIBUTES.1);
 }
 
-/// Derives the environment of one column.
+/// Computes the environment of one column.
 pub(super) fn of(policy: &Policy, column: Column) -> EnvironmentChanges {
     let mut environment = EnvironmentChanges {
         removed: FOREIGN_CODE.iter().map(|name| (*name).to_owned()).collect(),
@@ -123,7 +123,7 @@ pub(super) fn of(policy: &Policy, column: Column) -> EnvironmentChanges {
     environment
 }
 
-/// The variable that lets scripts of a person answer for them; no line of an agent has it.
+/// Variable that lets a person's scripts answer for them; no line of an agent has it.
 const PERSONS_TOKEN: &str = "INTERLOCK_TOKEN";
 
 impl EnvironmentChanges {

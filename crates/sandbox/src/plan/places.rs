@@ -1,19 +1,19 @@
-//! The places that programs of `allowed_commands` are known to need.
+//! Places that programs of `allowed_commands` are known to need.
 
 use std::path::{Path, PathBuf};
 
 use crate::plan::{WritablePlace, derive::PlanContext};
 
-/// A place that a program writes, and from where its path counts.
+/// A place that a program writes, with its base directory.
 #[derive(Debug, Clone, Copy)]
 enum At {
-    /// Below the project, made first where the named file lies beside it.
+    /// Below the project, created first if the named file is next to it.
     Build(&'static str, &'static str),
-    /// Below the project, where it is there.
+    /// Below the project, if it exists.
     Project(&'static str),
     /// Below the person's home.
     Home(&'static str),
-    /// Below the person's directories of caches.
+    /// Below the person's cache directories.
     Cache(&'static str),
     /// The repository.
     Repository,
@@ -21,7 +21,7 @@ enum At {
 
 use At::{Build, Cache, Home, Project, Repository};
 
-/// What cargo and the tools that call it keep outside the project.
+/// Places that cargo and the tools that call it use outside the project.
 const CARGO: &[At] = &[
     Build("target", "Cargo.toml"),
     Home(".cargo/registry"),
@@ -117,7 +117,7 @@ const RUBY: &[At] = &[
     Cache("bundle"),
 ];
 
-/// What each program writes, by the name it is called by.
+/// Places that each program writes, by its name.
 const KNOWN: &[(&str, &[At])] = &[
     ("ant", &[Project("build")]),
     ("bazel", &[Cache("bazel"), Cache("bazelisk")]),
@@ -245,7 +245,7 @@ const KNOWN: &[(&str, &[At])] = &[
 
 /// Lists the places that `program` is known to write.
 ///
-/// Those of the project count from its root and from every directory down to `directory`.
+/// Those in the project are relative to its root and to every directory down to `directory`.
 pub(super) fn of_program(
     program: &str,
     directory: &Path,
@@ -301,7 +301,7 @@ fn places(row: At, bases: &[PathBuf], context: &PlanContext) -> Vec<WritablePlac
     }
 }
 
-/// The project root and each directory from there to `directory`, where that lies inside.
+/// Returns the project root and each directory from there to `directory`, if that is inside.
 fn bases(directory: &Path, project: &Path) -> Vec<PathBuf> {
     if !directory.starts_with(project) {
         return vec![project.to_path_buf()];

@@ -67,12 +67,12 @@ const LIES: &[(Change, usize, &str)] = &[
     (
         |lines| lines[6]["event"]["at_ms"] = json!(u64::MAX),
         7,
-        "is no time",
+        "is not a time",
     ),
     (
         |lines| lines[0]["run"]["created_ms"] = json!(1_u64 << 63),
         1,
-        "is no time",
+        "is not a time",
     ),
     (
         |lines| lines[0]["run"]["name"] = json!("\u{1b}[2Jfix"),

@@ -1,9 +1,9 @@
-//! `{a,b}` and `{1..3}`: one word that becomes several.
+//! `{a,b}` and `{1..3}`: braces that expand one word to several.
 
 use crate::state::State;
 use crate::syntax::Piece;
 
-/// The most words that braces may make.
+/// Maximum number of words that braces may create.
 const BRACE_WORDS_MAX: usize = 1_000;
 
 pub(super) enum Braces {
@@ -69,10 +69,10 @@ fn to_pieces(chars: &[(char, bool)]) -> Vec<Piece> {
     pieces
 }
 
-/// A text with each character's quoting.
+/// A text with the quoting of each character.
 type Chars = Vec<(char, bool)>;
 
-/// Expands lists of literals, in lists too; what bash leaves alone or may leave alone is unclear.
+/// Expands lists of literals, including nested ones; whatever bash may leave unexpanded is unclear.
 fn brace_words(chars: &[(char, bool)], state: &State) -> Option<Vec<Chars>> {
     let mut words: Vec<Chars> = vec![Vec::new()];
     let mut at = 0;
@@ -126,7 +126,7 @@ fn brace_words(chars: &[(char, bool)], state: &State) -> Option<Vec<Chars>> {
 /// A character, and whether it is quoted.
 type Marked = (char, bool);
 
-/// Divides a list at the commas of its own level; also where it ends.
+/// Splits a list at the commas of its own level; also returns where it ends.
 fn members(chars: &[Marked], start: usize) -> Option<(Vec<&[Marked]>, usize)> {
     let mut parts = Vec::new();
     let mut begun = start;

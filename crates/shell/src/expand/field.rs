@@ -1,12 +1,12 @@
-//! A word that is being put together.
+//! A word under construction.
 
 use crate::value::{Arg, Dynamic};
 
-/// A word that is being put together.
+/// A word under construction.
 #[derive(Default)]
 pub(super) struct Field {
     pub(super) text: String,
-    /// Set when the rest is not known; `text` is then the certain beginning.
+    /// Whether the rest is unknown; `text` is then the known beginning.
     pub(super) is_dynamic: bool,
     pub(super) is_number: bool,
     pub(super) is_single: bool,
@@ -14,7 +14,7 @@ pub(super) struct Field {
     pub(super) is_never_option: bool,
     pub(super) pattern: Option<String>,
     pub(super) is_quoted: bool,
-    /// The text so far with `1` in place of numbers; `None` when more is not known.
+    /// The text so far with `1` in place of numbers; `None` if more is unknown.
     pub(super) shape: Shape,
 }
 
@@ -50,7 +50,7 @@ impl Field {
 
     pub(super) fn add_pattern(&mut self, text: &str, source: &str) {
         match text.find(['*', '?', '[']) {
-            // A bracket without an end is itself: `[` is the name of a command.
+            // An unclosed bracket is literal: `[` is the name of a command.
             Some(at) if text.contains(['*', '?']) || text.contains(']') => {
                 let (start, _) = text.split_at_checked(at).unwrap_or_default();
                 self.add(start, false);

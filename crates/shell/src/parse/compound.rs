@@ -1,10 +1,10 @@
-//! Commands that hold other commands.
+//! Commands that contain other commands.
 
 use super::{Parsed, Parser, is_meta, is_name};
 use crate::syntax::{Arith, Command, Compound, List, Piece, Redirect, Simple, TestToken, Word};
 
 impl Parser<'_> {
-    /// Reads a compound command when one begins here.
+    /// Parses a compound command if one begins here.
     pub(super) fn compound(&mut self) -> Parsed<Option<Command>> {
         let compound = match self.bare_word() {
             "{" => self.group()?,
@@ -279,7 +279,7 @@ impl Parser<'_> {
         self.word().map(TestToken::Word)
     }
 
-    /// Reads a pattern in which `@(a|b)` and its kin are part of the word.
+    /// Parses a pattern in which `@(a|b)` and the like are part of the word.
     fn test_pattern(&mut self) -> Parsed<Word> {
         let start = self.pos;
         let mut pieces = Vec::new();
@@ -319,7 +319,7 @@ impl Parser<'_> {
         })
     }
 
-    /// Reads the pattern after `=~`, where brackets belong to the word.
+    /// Parses the pattern after `=~`, where brackets belong to the word.
     fn regex(&mut self) -> Parsed<Word> {
         let start = self.pos;
         let mut pieces = Vec::new();
@@ -370,7 +370,7 @@ impl Parser<'_> {
         Ok(Compound::Coproc { name, body })
     }
 
-    /// Reads `() body` after the name of a function.
+    /// Parses `() body` after the name of a function.
     pub(super) fn function_after(&mut self, simple: &Simple) -> Parsed<Command> {
         let [name] = simple.words.as_slice() else {
             return Err(self.unexpected());
@@ -417,7 +417,7 @@ impl Parser<'_> {
         }
     }
 
-    /// Reads an arithmetic expression up to one of `ends`, which is taken and returned.
+    /// Parses an arithmetic expression up to one of `ends`, which is consumed and returned.
     pub(super) fn arith_until<'e>(&mut self, ends: &[&'e str]) -> Parsed<(Arith, &'e str)> {
         let mut pieces = Vec::new();
         let mut open = Vec::new();

@@ -3,11 +3,11 @@
 use super::{Body, Parsed, Parser, Pending, is_name};
 use crate::syntax::{Document, Piece, Redirect, RedirectKind, Word};
 
-/// What stands before the operator of a redirection, and its width.
+/// Prefix of a redirection's operator, and its width.
 type Prefix = (Option<String>, Option<u32>, usize);
 
 impl Parser<'_> {
-    /// Reads a redirection when one begins here.
+    /// Parses a redirection if one begins here.
     pub(super) fn redirect(&mut self) -> Parsed<Option<Redirect>> {
         let Some((variable, descriptor, width)) = self.redirect_prefix()? else {
             return Ok(None);
@@ -24,7 +24,7 @@ impl Parser<'_> {
         }))
     }
 
-    /// Finds `N` or `{name}` and the operator after it, without taking them.
+    /// Finds `N` or `{name}` and the operator after it, without consuming them.
     fn redirect_prefix(&self) -> Parsed<Option<Prefix>> {
         let rest = self.rest();
         let digits = rest.bytes().take_while(u8::is_ascii_digit).count();
@@ -97,7 +97,7 @@ impl Parser<'_> {
         })
     }
 
-    /// Reads what stands behind `>&`: a `-` closes and is no part of a word.
+    /// Parses what follows `>&`: a `-` closes and is not part of a word.
     fn duplicated(&mut self) -> Parsed<Word> {
         self.blanks()?;
         if !self.eat("-") {
@@ -170,7 +170,7 @@ impl Parser<'_> {
         Ok(())
     }
 
-    /// Takes the lines of one body and its end mark.
+    /// Reads the lines of one body and its delimiter.
     fn document_text(&mut self, pending: &Pending) -> Parsed<String> {
         let mut body = String::new();
         let mut joined = String::new();
@@ -210,7 +210,7 @@ impl Parser<'_> {
         ))
     }
 
-    /// Reads the expansions in an unquoted body.
+    /// Parses the expansions in an unquoted body.
     fn document_pieces(&mut self, body: &str) -> Parsed<Vec<Piece>> {
         let mut inner = Parser::new(body, self.dialect, self.depth, self.tally);
         let pieces = inner.nested(|parser| {

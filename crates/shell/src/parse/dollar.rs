@@ -1,11 +1,11 @@
-//! What begins with `$` or a backtick.
+//! Expansions that begin with `$` or a backtick.
 
 use super::word::push_text;
 use super::{Parsed, Parser, is_name, parse};
 use crate::syntax::{Param, ParamOp, Piece, Subscript, Substitution};
 
 impl Parser<'_> {
-    /// Reads an expansion at `$` or a backtick.
+    /// Parses an expansion at `$` or a backtick.
     pub(super) fn dollar(&mut self, pieces: &mut Vec<Piece>, quoted: bool) -> Parsed<()> {
         if self.eat("`") {
             let body = self.backticks(quoted)?;
@@ -80,7 +80,7 @@ impl Parser<'_> {
         Ok(())
     }
 
-    /// Takes the name after a `$` without braces.
+    /// Parses the name after a `$` without braces.
     fn plain_parameter(&mut self) -> Option<String> {
         let first = self.peek()?;
         let width = if first == b'_' || first.is_ascii_alphabetic() {
@@ -131,7 +131,7 @@ impl Parser<'_> {
         })
     }
 
-    /// Reads what stands between `${` and `}`.
+    /// Parses the text between `${` and `}`.
     fn braced(&mut self, quoted: bool) -> Parsed<Param> {
         let mut param = Param {
             name: String::new(),
@@ -238,7 +238,7 @@ impl Parser<'_> {
         }
     }
 
-    /// Reads the word after an operator, up to the closing brace.
+    /// Parses the word after an operator, up to the closing brace.
     fn operand(&mut self, quoted: bool) -> Parsed<Vec<Piece>> {
         let mut pieces = Vec::new();
         loop {

@@ -4,7 +4,7 @@ use super::{Parsed, Parser, is_meta, is_name};
 use crate::syntax::{AssignedValue, Assignment, Element, Piece, Substitution, Word};
 
 impl Parser<'_> {
-    /// Reads one word, which must not be empty.
+    /// Parses one non-empty word.
     pub(super) fn word(&mut self) -> Parsed<Word> {
         let start = self.pos;
         if self.is_zsh() {
@@ -27,7 +27,7 @@ impl Parser<'_> {
         Ok(Word { pieces, source })
     }
 
-    /// Reads pieces up to a character that ends a word.
+    /// Parses pieces up to a character that ends a word.
     pub(super) fn word_pieces(&mut self, pieces: &mut Vec<Piece>) -> Parsed<()> {
         while let Some(byte) = self.peek() {
             match byte {
@@ -47,7 +47,7 @@ impl Parser<'_> {
         Ok(())
     }
 
-    /// Reads one quoted string, escape, expansion or character outside quotes.
+    /// Parses one quoted string, escape, expansion or character outside quotes.
     pub(super) fn unquoted(&mut self, pieces: &mut Vec<Piece>) -> Parsed<()> {
         match self.peek() {
             Some(b'\'') => self.single_quoted(pieces),
@@ -172,7 +172,7 @@ impl Parser<'_> {
         Ok(())
     }
 
-    /// Reads text in double quotes, or a whole here-document body without `end`.
+    /// Parses text in double quotes, or a whole here-document body without `end`.
     pub(super) fn quoted_pieces(&mut self, pieces: &mut Vec<Piece>, end: Option<u8>) -> Parsed<()> {
         loop {
             let Some(byte) = self.peek() else {
@@ -231,7 +231,7 @@ impl Parser<'_> {
         Ok(())
     }
 
-    /// Reads commands up to the bracket that closes a substitution.
+    /// Parses commands up to the bracket that closes a substitution.
     pub(super) fn substitution(&mut self) -> Parsed<Substitution> {
         self.count_substitution()?;
         let start = self.pos;
@@ -246,7 +246,7 @@ impl Parser<'_> {
         Ok(Substitution { list, source })
     }
 
-    /// Reads an assignment when one begins here.
+    /// Parses an assignment if one begins here.
     pub(super) fn assignment(&mut self, declares: bool) -> Parsed<Option<Assignment>> {
         let start = self.pos;
         let width = self
@@ -301,7 +301,7 @@ impl Parser<'_> {
             match self.peek() {
                 Some(b')') => {
                     self.pos += 1;
-                    // Bash takes what follows without a blank for a part of the assignment.
+                    // Bash treats what follows without a blank as part of the assignment.
                     if self.peek().is_some_and(|byte| !is_meta(byte)) {
                         return Err(self.unexpected());
                     }
@@ -322,7 +322,7 @@ impl Parser<'_> {
         }
     }
 
-    /// Reads `[k]=value`; the text of `k` must be plain.
+    /// Parses `[k]=value`; the text of `k` must be plain.
     fn element(&mut self) -> Parsed<Element> {
         let refusal = || "an array with odd subscripts".to_owned();
         self.pos += 1;
@@ -347,7 +347,7 @@ impl Parser<'_> {
     }
 }
 
-/// Adds text to the last piece when it is quoted alike.
+/// Appends text to the last piece if it has the same quoting.
 pub(super) fn push_text(pieces: &mut Vec<Piece>, text: &str, quoted: bool) {
     match pieces.last_mut() {
         Some(Piece::Text {

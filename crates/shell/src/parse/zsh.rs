@@ -1,11 +1,11 @@
-//! What zsh reads in another way than bash: such a text is refused, never followed.
+//! Syntax that zsh reads differently from bash: such a text is refused.
 
 use super::{Parsed, Parser};
 use crate::syntax::{Piece, Word};
 use crate::tables::zsh::MODIFIERS;
 
 impl Parser<'_> {
-    /// Refuses what zsh takes for something else at the start of a word.
+    /// Refuses what has another meaning in zsh at the start of a word.
     pub(super) fn zsh_word_start(&self) -> Parsed<()> {
         // In `[` and `[[` they compare; anywhere else zsh finds no such program and stops.
         let compares = ["=", "==", "=~"].contains(&self.bare_word());
@@ -20,7 +20,7 @@ impl Parser<'_> {
         Ok(())
     }
 
-    /// Refuses a word that zsh makes other words of.
+    /// Refuses a word that zsh expands differently.
     pub(super) fn zsh_word(&self, word: &Word, is_operand: bool) -> Parsed<()> {
         if word.is_bare("}") && is_operand {
             return Err("zsh takes `}` for the end of a group".to_owned());
@@ -59,7 +59,7 @@ impl Parser<'_> {
         Ok(())
     }
 
-    /// Refuses a value that begins with `=`, or has one behind `:`: zsh looks for a program there.
+    /// Refuses a value that begins with `=`, or has one after `:`: zsh looks up a program there.
     pub(super) fn zsh_value(&self, word: &Word) -> Parsed<()> {
         let first = word.pieces.first();
         let begins =
@@ -73,7 +73,7 @@ impl Parser<'_> {
         Ok(())
     }
 
-    /// Refuses `$name:t` and its like.
+    /// Refuses `$name:t` and the like.
     pub(super) fn zsh_modifier(&self) -> Parsed<()> {
         let is_modifier = |byte: u8| MODIFIERS.contains(&byte);
         if self.peek() == Some(b':') && self.peek_at(1).is_some_and(is_modifier) {

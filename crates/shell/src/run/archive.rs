@@ -1,4 +1,4 @@
-//! Archives and compression: what is listed, what is written.
+//! Archives and compression.
 
 use interlock_core::facts::CommandClass;
 
@@ -118,7 +118,7 @@ impl Walker<'_> {
         let directory = self.directory();
         let directory = directory.as_deref();
         let has = |names: &[&str]| names.iter().any(|name| sorted.has(name));
-        // The last of two modes counts for some: `-lz` packs, `-td` unpacks.
+        // In some versions the last of two modes counts: `-lz` packs, `-td` unpacks.
         let works = has(&["z", "d", "compress", "decompress", "uncompress"]);
         let prints = has(&["c", "stdout", "to-stdout"])
             || !works && sorted.does(Effect::Prints)
@@ -135,7 +135,7 @@ impl Walker<'_> {
         }
     }
 
-    /// `7z`, `ar` and `cpio`: only listing and printing are known to read.
+    /// Handles `7z`, `ar` and `cpio`, of which only listing and printing are known to read.
     pub(super) fn other_archive(&mut self, index: usize, name: &str, args: &[Arg]) {
         let first = args.first().and_then(Arg::literal).unwrap_or_default();
         let all_known = args
@@ -182,7 +182,7 @@ impl Walker<'_> {
     }
 }
 
-/// Writes the old form `tar xf a.tar` with dashes.
+/// Converts the old form `tar xf a.tar` to dashes.
 fn modern(args: &[Arg]) -> Vec<Arg> {
     let Some((Arg::Literal(first), rest)) = args.split_first() else {
         return args.to_vec();

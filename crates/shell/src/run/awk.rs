@@ -1,4 +1,4 @@
-//! Reads the program of `awk`; what this small parser does not know is opaque.
+//! Parses programs of `awk`; a program that this small parser does not understand is opaque.
 
 use interlock_core::facts::NetworkDirection;
 
@@ -79,7 +79,7 @@ enum Token {
     Sign(&'static str),
 }
 
-/// Signs, the longest first.
+/// Operators, the longest first.
 const SIGNS: &[&str] = &[
     "**=", ">>", "||", "&&", "|&", "++", "--", "+=", "-=", "*=", "/=", "%=", "^=", "==", "<=",
     ">=", "!=", "**", "!~", "{", "}", "(", ")", "[", "]", ";", ",", "+", "-", "*", "/", "%", "^",
@@ -134,7 +134,7 @@ fn read_program(text: &str) -> Result<Program, &'static str> {
     Ok(program)
 }
 
-/// Returns the file after `>` when it is one text and nothing more.
+/// Returns the file after `>` if it is a single literal text.
 fn target(first: Option<&Token>, after: Option<&Token>) -> Option<String> {
     match (first, after) {
         (Some(Token::Text(path)), None | Some(Token::End | Token::Sign(";" | "}")))
@@ -146,7 +146,7 @@ fn target(first: Option<&Token>, after: Option<&Token>) -> Option<String> {
     }
 }
 
-/// Divides a program into tokens, telling a pattern from a division.
+/// Splits a program into tokens, distinguishing a pattern from a division.
 fn tokens(text: &str) -> Result<Vec<Token>, &'static str> {
     const UNKNOWN: &str = "its program is not read";
     let mut found: Vec<Token> = Vec::new();
@@ -198,7 +198,7 @@ fn tokens(text: &str) -> Result<Vec<Token>, &'static str> {
                 open.push(matches!(found.last(), Some(Token::Name(name)) if matches!(name.as_str(), "if" | "while" | "for" | "switch")));
             }
             Token::Sign(")") => after_header = open.pop().unwrap_or(false),
-            // A statement goes on in the next line after most signs.
+            // A statement continues in the next line after most operators.
             Token::End if goes_on(found.last()) => continue,
             _ => {}
         }
@@ -211,7 +211,7 @@ fn goes_on(last: Option<&Token>) -> bool {
     matches!(last, Some(Token::Sign(sign)) if !matches!(*sign, ")" | "]" | "{" | "}" | ";" | "++" | "--"))
 }
 
-/// Returns whether a slash here divides; an error where awks differ.
+/// Returns whether a slash here means division; an error where implementations differ.
 fn after_operand(last: Option<&Token>, after_header: bool) -> Result<bool, &'static str> {
     match last {
         Some(Token::Name(name)) if matches!(name.as_str(), "length" | "getline") => {
@@ -231,10 +231,10 @@ fn regex(text: &str) -> Option<usize> {
     Some(pattern::width(text.get(1..)?, '/', pattern::Kind::Awk)? + 2)
 }
 
-/// Returns the width of a number; what follows it may be a name.
+/// Returns the width of a number, which a name may follow.
 fn number(text: &str) -> Option<usize> {
     if text.starts_with("0x") || text.starts_with("0X") {
-        // Some awks read another number here.
+        // Some implementations read another number here.
         return None;
     }
     let width = text
@@ -254,7 +254,7 @@ fn number(text: &str) -> Option<usize> {
     })
 }
 
-/// Returns the width of a text in double quotes; `None` when it does not end in its line.
+/// Returns the width of a text in double quotes; `None` if it does not end in its line.
 fn quoted(text: &str) -> Option<usize> {
     let mut is_escaped = false;
     for (at, c) in text.char_indices().skip(1) {

@@ -8,7 +8,7 @@ use crate::value::{Arg, is_number};
 use crate::walk::{CommandPosition, Proof, Step, Walker};
 
 impl Walker<'_> {
-    /// Takes a builtin; `false` when the name is none.
+    /// Handles a builtin; returns `false` if the name is not one.
     pub(super) fn builtin(
         &mut self,
         name: &str,
@@ -53,7 +53,7 @@ impl Walker<'_> {
                 if file.start().starts_with('-') {
                     return Err(format!("`{name} {}` may be an option", file.shown()));
                 }
-                // What sets up an environment of Python is as trusted as the programs in it.
+                // A script that activates a Python environment is as trusted as the programs in it.
                 self.facts.unprobed |= !file
                     .literal()
                     .is_some_and(|file| file.ends_with("/bin/activate"));
@@ -95,7 +95,7 @@ impl Walker<'_> {
         self.list_command(args, CommandClass::Nothing, place);
     }
 
-    /// Takes builtins that treat a word as the name of a variable.
+    /// Handles builtins that treat a word as the name of a variable.
     fn naming_builtin(
         &mut self,
         name: &str,
@@ -162,7 +162,7 @@ impl Walker<'_> {
         Ok(true)
     }
 
-    /// `wait -p NAME` gives the name a number.
+    /// Handles `wait -p NAME`, which sets the name to a number.
     fn wait_words(&mut self, words: &[Arg]) -> Step {
         let mut rest = words.iter();
         while let Some(word) = rest.next() {
@@ -187,7 +187,7 @@ impl Walker<'_> {
         Ok(())
     }
 
-    /// Takes the builtins that remain, harmless or refused.
+    /// Handles the remaining builtins, harmless or refused.
     fn odd_builtin(
         &mut self,
         name: &str,
@@ -427,7 +427,7 @@ impl Walker<'_> {
     }
 }
 
-/// Returns the words behind `--`, where that stands first.
+/// Returns the words after `--`, if it comes first.
 fn after_dashes(words: &[Arg]) -> &[Arg] {
     match words {
         [first, rest @ ..] if first.is("--") => rest,

@@ -1,4 +1,4 @@
-//! Programs that start containers: which places of this machine they hand over.
+//! Programs that start containers, and the host paths that they mount.
 
 use interlock_core::facts::PathText;
 
@@ -15,11 +15,11 @@ const PROGRAMS: [&str; 5] = [
     "nerdctl",
 ];
 
-/// Options of one letter without a value that may stand before another one.
+/// Single-letter options without a value that may precede another one.
 const FLAGS: &str = "itdPqT";
 
 impl Walker<'_> {
-    /// Notes what a container may write of this machine, as far as its words tell.
+    /// Records the host paths that a container may write, as far as its words show.
     pub(super) fn containers(&mut self, name: &str, operands: &[Arg]) {
         if !PROGRAMS.contains(&name) {
             return;
@@ -79,7 +79,7 @@ impl Walker<'_> {
         }
     }
 
-    /// `SOURCE:TARGET[:OPTIONS]`; a source without a slash is a volume of the program's own.
+    /// Handles `SOURCE:TARGET[:OPTIONS]`; a source without a slash is a named volume.
     fn volume(&mut self, name: &str, value: &Arg) {
         let Some(text) = self.here_written_out(value) else {
             return;
@@ -99,7 +99,7 @@ impl Walker<'_> {
         }
     }
 
-    /// `type=bind,source=PLACE,target=PLACE[,readonly]`.
+    /// Handles `type=bind,source=PLACE,target=PLACE[,readonly]`.
     fn mount(&mut self, name: &str, value: &Arg) {
         let Some(text) = self.here_written_out(value) else {
             return;
@@ -115,7 +115,7 @@ impl Walker<'_> {
         for (key, value) in fields() {
             let source = match key {
                 "source" | "src" if is_bind => value,
-                // A volume that is another name of a place.
+                // A volume that is another name of a path.
                 "volume-opt" => match value.split_once("device=") {
                     Some((_, device)) => device,
                     None => continue,
@@ -126,7 +126,7 @@ impl Walker<'_> {
         }
     }
 
-    /// Returns a word as text where it is known; where the line asks for its directory, that.
+    /// Returns the known text of a word; if the line asks for its directory, that.
     fn here_written_out(&self, value: &Arg) -> Option<String> {
         match value {
             Arg::Literal(text) => Some(text.clone()),
@@ -138,7 +138,7 @@ impl Walker<'_> {
                     .replace("`pwd`", &here)
                     .replace("${PWD}", &here)
                     .replace("$PWD", &here);
-                // Of any other word only its beginning counts.
+                // Only the beginning of any other word counts.
                 let known = text.find(['$', '`']).and_then(|at| text.get(..at));
                 match known {
                     None => Some(text),
@@ -149,7 +149,7 @@ impl Walker<'_> {
         }
     }
 
-    /// Notes a place outside the project that a container reads or may write.
+    /// Records a path outside the project that a container reads or may write.
     fn hands_over(&mut self, name: &str, source: &str, reads: bool) {
         let directory = self.directory();
         let source = match (source.strip_prefix('~'), &self.setting.home) {
@@ -175,7 +175,7 @@ impl Walker<'_> {
         }
     }
 
-    /// `docker cp CONTAINER:SOURCE PLACE` writes the place.
+    /// Handles `docker cp CONTAINER:SOURCE PLACE`, which writes the path.
     fn copied_out(&mut self, name: &str, operands: &[Arg]) {
         let is_option = |word: &&Arg| !word.may_be_option();
         let words: Vec<&Arg> = operands.iter().filter(is_option).collect();

@@ -10,20 +10,20 @@ use crate::value::Arg;
 use crate::walk::{CommandPosition, Step, Walker};
 use crate::words::words;
 
-/// Options of `set -o` that change nothing that is read here.
+/// Options of `set -o` that do not affect the analysis.
 const SET_OPTIONS: &[&str] = words!(
     "allexport errexit errtrace functrace hashall monitor noclobber noglob notify nounset physical
      pipefail verbose xtrace emacs vi"
 );
 
-/// Options of `shopt` that change nothing that is read here.
+/// Options of `shopt` that do not affect the analysis.
 const SHOPT_OPTIONS: &[&str] = words!(
     "nullglob dotglob globstar failglob nocaseglob nocasematch inherit_errexit checkwinsize
      histappend huponexit lithist globskipdots globasciiranges"
 );
 
 impl Walker<'_> {
-    /// `export`, `declare`, `typeset`, `local`, `readonly`.
+    /// Handles `export`, `declare`, `typeset`, `local`, `readonly`.
     pub(super) fn declare(
         &mut self,
         name: &str,
@@ -38,7 +38,7 @@ impl Walker<'_> {
         let flags = self.declare_flags(name, words)?;
         let operands: Vec<&Arg> = words.iter().filter(|word| !is_flag(word)).collect();
         let doubtful = if name == "local" && !self.in_function {
-            // Outside a function it fails in one shell and assigns in another.
+            // Outside a function, it fails in one shell and assigns in another.
             given(declared, &operands)
         } else {
             given_twice(declared, &operands)
@@ -50,9 +50,9 @@ impl Walker<'_> {
         if operands.is_empty() && declared.is_empty() && !flags.contains(['f', 'F']) {
             self.facts.facts.env.dump |= name != "local";
         }
-        // A name that is an indexed array already stays one; then the builtin fails.
+        // A name that is an indexed array stays one; then the builtin fails.
         let takes_texts = matches!(name, "declare" | "typeset") && flags == "-A";
-        // The shell works out every word before the builtin assigns the first.
+        // The shell expands every word before the builtin assigns the first.
         let values: Vec<Option<Arg>> = declared
             .iter()
             .map(|assignment| self.declared_value(assignment))
@@ -97,7 +97,7 @@ impl Walker<'_> {
         Ok(())
     }
 
-    /// Returns the value of an assignment that is a word of a builtin: braces make several of it.
+    /// Returns the value of an assignment that is a word of a builtin, where braces create several words.
     fn declared_value(&self, assignment: &Assignment) -> Option<Arg> {
         match &assignment.value {
             AssignedValue::Scalar(word) if self.expander().word(word).from_braces => {
@@ -134,7 +134,7 @@ impl Walker<'_> {
         Ok(flags)
     }
 
-    /// Refuses what bash would read again as the elements of an array: `declare -a x='($(cmd))'`.
+    /// Refuses text that bash would parse again as the elements of an array: `declare -a x='($(cmd))'`.
     fn give_declared(&mut self, name: &str, value: Option<&Arg>, flags: &str) -> Step {
         let is_array = flags.contains(['a', 'A']);
         if is_array {
@@ -172,7 +172,7 @@ impl Walker<'_> {
             None => (operand.literal().ok_or_else(refusal)?, None),
         };
         let (variable, value) = match variable.strip_suffix('+') {
-            // What it holds already stands before it.
+            // Its present value comes before it.
             Some(variable) => (variable, value.map(|_| Arg::unknown(operand.shown()))),
             None => (variable, value),
         };
@@ -204,7 +204,7 @@ impl Walker<'_> {
         Ok(())
     }
 
-    /// `set`: options, positional words, or a dump.
+    /// Handles `set`: options, positional words, or a dump.
     pub(super) fn set_builtin(&mut self, args: &[Arg], place: &CommandPosition) -> Step {
         let index = self.list_command(args, CommandClass::Nothing, place);
         let mut rest = args.iter().skip(1).peekable();
@@ -232,7 +232,7 @@ impl Walker<'_> {
                             },
                             'a' => self.facts.exports_all |= is_on,
                             'b' | 'e' | 'f' | 'h' | 'u' | 'C' | 'E' | 'P' => {}
-                            // The text of each command is shown, or run apart.
+                            // The text of each command is shown, or run separately.
                             'm' | 'v' | 'x' | 'T' => self.facts.unprobed = true,
                             _ => return Err(format!("`set {text}` changes how lines are read")),
                         }
@@ -297,7 +297,7 @@ fn is_flag(word: &Arg) -> bool {
         .is_some_and(|text| text.len() > 1 && text.starts_with(['-', '+']))
 }
 
-/// Lists the names that one declaration gives a value, each as often as it does.
+/// Lists the names that one declaration assigns, once for each assignment.
 fn given(declared: &[Assignment], operands: &[&Arg]) -> Vec<String> {
     let given = operands.iter().filter_map(|operand| {
         let (name, _) = operand.start().split_once('=')?;
@@ -307,9 +307,9 @@ fn given(declared: &[Assignment], operands: &[&Arg]) -> Vec<String> {
     names.map(str::to_owned).collect()
 }
 
-/// Lists the names that one declaration gives a value more than once.
+/// Lists the names that one declaration assigns more than once.
 ///
-/// Which of the values stays depends on the order, on `+=` and on `readonly`.
+/// Which value remains depends on the order, on `+=` and on `readonly`.
 fn given_twice(declared: &[Assignment], operands: &[&Arg]) -> Vec<String> {
     let mut seen = BTreeSet::new();
     let mut names = given(declared, operands);

@@ -1,4 +1,4 @@
-//! Programs that write files in their own ways.
+//! Programs that write files in special ways.
 
 use interlock_core::facts::{CommandClass, NetworkDirection, PathText};
 
@@ -55,7 +55,7 @@ impl Walker<'_> {
         }
     }
 
-    /// `split` and `csplit` write files whose names have one beginning.
+    /// Handles `split` and `csplit`, which write files whose names have a common prefix.
     pub(super) fn split(&mut self, index: usize, name: &str, args: &[Arg]) {
         let sorted = options::sort(args, if name == "split" { &SPLIT } else { &CSPLIT });
         self.check_sorted(index, &sorted);
@@ -78,7 +78,7 @@ impl Walker<'_> {
         };
         let prefix = prefix.unwrap_or_else(|| Arg::text(if name == "split" { "x" } else { "xx" }));
         let path = match &prefix {
-            // The names go on after the prefix with letters or digits.
+            // Letters or digits follow the prefix.
             Arg::Literal(text) => {
                 let names = Dynamic {
                     start: text.clone(),
@@ -199,7 +199,7 @@ impl Walker<'_> {
         self.write_below(&Arg::text("."), "patch");
     }
 
-    /// Editors and databases run commands of their own.
+    /// Handles editors and databases, which can run commands.
     pub(super) fn editor(&mut self, index: usize, name: &str, args: &[Arg]) {
         self.facts.opaque(index, "it runs commands of its own");
         let directory = self.directory();

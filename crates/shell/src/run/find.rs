@@ -27,7 +27,7 @@ impl Walker<'_> {
             rest.next();
         }
         let directory = self.directory();
-        // It looks at names alone; what is inside of files is seen by what it starts.
+        // It examines only names; the programs that it starts see the contents of files.
         let goes_on = operands
             .iter()
             .any(|word| word.start().starts_with("-exec"));
@@ -89,7 +89,7 @@ impl Walker<'_> {
         Ok(())
     }
 
-    /// Runs what `-exec` starts; one that gathers is given many names at once.
+    /// Handles what `-exec` starts, which may receive many names at once.
     fn find_exec(
         &mut self,
         (option, gathers): (&str, bool),
@@ -104,7 +104,7 @@ impl Walker<'_> {
             [root] => root.start().to_owned(),
             _ => String::new(),
         };
-        // Written roots do not begin with `-`, and so no name below them does.
+        // Literal roots do not begin with `-`, and so no name below them does.
         let written = roots.iter().all(|root| match root {
             Arg::Literal(_) => true,
             Arg::Dynamic(dynamic) => {

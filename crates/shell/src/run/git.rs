@@ -1,4 +1,4 @@
-//! git: what its subcommands read, write, run and reach.
+//! git: what its subcommands read, write, run and connect to.
 
 use interlock_core::facts::{CommandClass, NetworkDirection, PathText, ShellAsk};
 
@@ -12,12 +12,12 @@ use crate::tables::git::{
 use crate::value::Arg;
 use crate::walk::{CommandPosition, Proof, Step, Walker};
 
-/// Keys of the configuration that `git config` may write.
+/// Configuration keys that `git config` may write.
 const CONFIG_WRITABLE: &[&str] = &["user.", "color.", "branch.", "pull.", "push."];
 
 const SIGNATURES: &str = "a format that checks signatures starts another program";
 
-/// One call of git, after its general options.
+/// A call of git, after its general options.
 pub(super) struct Call<'a> {
     index: usize,
     pub(super) subcommand: &'a str,
@@ -30,7 +30,7 @@ impl Walker<'_> {
         let mut directory = self.directory();
         let mut asks = false;
         let mut at = 0;
-        // Words that choose the place, and nothing before them that chooses more.
+        // Words that select the repository, with nothing before them that selects more.
         let mut placing = 0;
         while let Some(word) = args.get(at) {
             let Some(text) = word.literal() else {
@@ -96,7 +96,7 @@ impl Walker<'_> {
         self.git_subcommand(&call, place)
     }
 
-    /// Asks about a repository that may not be the project's own; tells whether it may be.
+    /// Asks about a repository that may not be the project's own; returns whether it may be.
     fn git_place(&mut self, call: &Call<'_>, asks: bool) -> bool {
         let Some(directory) = &call.directory else {
             self.facts
@@ -174,7 +174,7 @@ impl Walker<'_> {
         }
     }
 
-    /// Looks for options that run or write.
+    /// Searches for options that run or write something.
     fn git_options(&mut self, call: &Call<'_>) -> Sorted {
         let verb = call.words.first().and_then(Arg::literal).unwrap_or("-");
         let both = format!("{} {verb}", call.subcommand);
@@ -202,7 +202,7 @@ impl Walker<'_> {
         sorted
     }
 
-    /// A subcommand whose options all read.
+    /// Handles a subcommand whose options all read.
     fn git_harmless(&mut self, call: &Call<'_>) -> Sorted {
         let signs = |word: &Arg| word.shown().contains("%(signature");
         if call.words.iter().any(signs) {
@@ -226,7 +226,7 @@ impl Walker<'_> {
         }
     }
 
-    /// A format that shows signatures starts the program that checks them.
+    /// Handles formats that show signatures, which start the program that verifies them.
     fn git_formats(&mut self, call: &Call<'_>, sorted: &Sorted) {
         let shows = |(name, value): &(String, Option<Arg>)| {
             name.contains("format") || name.contains("pretty") && value.is_some()
@@ -244,7 +244,7 @@ impl Walker<'_> {
         }
     }
 
-    /// Notes files outside the repository that `git diff` and `git grep` may look at.
+    /// Records files outside the repository that `git diff` and `git grep` may read.
     fn git_reads(&mut self, call: &Call<'_>, sorted: &Sorted) {
         if !matches!(call.subcommand, "diff" | "grep") {
             return;
@@ -271,7 +271,7 @@ impl Walker<'_> {
         self.git_writes(call);
     }
 
-    /// Subcommands that list in some forms and write in the others.
+    /// Handles subcommands that list in some forms and write in others.
     fn git_listing(&mut self, call: &Call<'_>, place: &CommandPosition) -> Step {
         let known = self.git_options(call);
         let sorted = |spec: &Spec| options::sort(call.words, spec);
@@ -284,7 +284,7 @@ impl Walker<'_> {
                 .and_then(Arg::literal)
         };
         let is_bare = call.words.is_empty();
-        // Behind an option, a verb may be that option's value.
+        // After an option, a verb may be that option's value.
         let verb = call.words.first().and_then(Arg::literal);
         let lists = match call.subcommand {
             "branch" => {
@@ -377,7 +377,7 @@ impl Walker<'_> {
         Ok(())
     }
 
-    /// Returns whether `git merge-file` prints what it makes.
+    /// Returns whether `git merge-file` prints its result.
     fn prints_merge(&mut self, call: &Call<'_>) -> bool {
         let sorted = options::sort(call.words, &MERGE_FILE);
         let prints = sorted.has("p") || sorted.has("stdout");
@@ -400,7 +400,7 @@ impl Walker<'_> {
         let verb = sorted.operands.first().and_then(Arg::literal);
         let asks = matches!(verb, Some("list" | "get"))
             || sorted.operands.len() == 1 && !matches!(verb, Some("edit" | "unset" | "set"));
-        // Options end at the key: git takes what stands behind it for a value.
+        // Options end at the key: git treats what follows it as a value.
         let key = call.words.iter().position(|word| !word.may_be_option());
         let valued = key.is_some_and(|at| call.words.iter().skip(at + 1).any(Arg::may_be_option));
         if sorted.unknown.is_none() && (gets || asks) && !valued {
@@ -434,7 +434,7 @@ impl Walker<'_> {
         false
     }
 
-    /// Notes that a subcommand writes the repository, and the paths it names.
+    /// Records that a subcommand writes the repository, and the paths that it names.
     fn git_writes(&mut self, call: &Call<'_>) {
         let by = format!("git {}", call.subcommand);
         let repository = match &call.directory {
@@ -560,6 +560,6 @@ impl Walker<'_> {
 
 fn is_harmless_config(word: &Arg) -> bool {
     let text = word.start().to_ascii_lowercase();
-    // A pager hides among the colours: `color.pager` is a flag, but `log.*` and `color.*` run nothing.
+    // A pager is among the colours: `color.pager` is a flag, but `log.*` and `color.*` run nothing.
     word.literal().is_some() && CONFIG_HARMLESS.iter().any(|start| text.starts_with(start))
 }

@@ -1,4 +1,4 @@
-//! The directories that `git clone`, `git init` and `git worktree` make.
+//! The directories that `git clone`, `git init` and `git worktree` create.
 
 use super::git::Call;
 use crate::options::{self, Act, Effect, SPEC, Spec};
@@ -6,7 +6,7 @@ use crate::value::Arg;
 use crate::walk::Walker;
 use crate::words::words;
 
-/// Files of the repository that stand elsewhere.
+/// Options that put the repository's files elsewhere.
 const SEPARATE: &[Act] = &[Act {
     short: "",
     long: &["separate-git-dir="],
@@ -48,7 +48,7 @@ const WORKTREE: Spec = Spec {
 };
 
 impl Walker<'_> {
-    /// Notes the directory that a subcommand makes, moves or removes.
+    /// Records the directory that a subcommand creates, moves or removes.
     pub(super) fn git_makes(&mut self, call: &Call<'_>, by: &str) {
         let directory = call.directory.as_deref();
         let spec = match call.subcommand {
@@ -65,7 +65,7 @@ impl Walker<'_> {
         }
         let operand = |at: usize| sorted.operands.get(at);
         if sorted.unknown.is_some() || !sorted.uncertain.is_empty() {
-            // Which of them is a value is not known.
+            // It is unknown which of them is a value.
             self.write_inside(directory, by);
             for place in call.words.iter().filter(|word| !word.may_be_option()) {
                 self.facts.write(place, directory, by);

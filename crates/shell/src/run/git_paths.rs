@@ -1,18 +1,18 @@
-//! The files that `git checkout` and its kin bring back, as their words name them.
+//! The files that `git checkout` and similar subcommands restore, as their words name them.
 
 use super::git::Call;
 use crate::value::{Arg, Dynamic};
 use crate::walk::Walker;
 use crate::words::words;
 
-/// Options with a value that names no file of the tree.
+/// Options with a value that names no file of the work tree.
 const VALUED: &[&str] = words!(
     "-s --source --conflict -U --unified --inter-hunk-context --stage -b -B --orphan
      --recurse-submodules"
 );
 
 impl Walker<'_> {
-    /// Notes the files that a command brings back: behind `--` where it stands, else every operand.
+    /// Records the files that a command restores: those after `--` if given, otherwise every operand.
     pub(super) fn git_paths(&mut self, call: &Call<'_>, by: &str) {
         let directory = call.directory.as_deref();
         let from_file = |word: &Arg| word.start().starts_with("--pathspec-f");
@@ -29,7 +29,7 @@ impl Walker<'_> {
         }
     }
 
-    /// Notes one path, its magic words (`:(top)d`, `:/d`) read as git reads them.
+    /// Records one path, interpreting its magic words (`:(top)d`, `:/d`) as git does.
     fn git_path(&mut self, call: &Call<'_>, word: &Arg, by: &str) {
         let directory = call.directory.as_deref();
         let Some(magic) = word.start().strip_prefix(':') else {
@@ -76,13 +76,13 @@ fn operands(words: &[Arg]) -> Vec<&Arg> {
 
 /// A path with magic words before it.
 struct Magic<'a> {
-    /// Whether it counts from the top of the work tree.
+    /// Whether it is relative to the top of the work tree.
     from_top: bool,
-    /// The path; `None`: it is a pattern, or says what is left out.
+    /// The path; `None` if it is a pattern or an exclusion.
     path: Option<&'a str>,
 }
 
-/// Reads what stands behind the colon of a path; `None`: it means all there is.
+/// Parses what follows the colon of a path; `None` means everything.
 fn read_magic(text: &str) -> Option<Magic<'_>> {
     let (words, path) = match text.strip_prefix('(') {
         Some(rest) => rest.split_once(')')?,

@@ -1,4 +1,4 @@
-//! Programs that fetch and send.
+//! Programs that download and upload.
 
 use interlock_core::facts::NetworkDirection;
 
@@ -45,7 +45,7 @@ impl Walker<'_> {
         self.fetch(index, "curl", &addresses);
     }
 
-    /// Takes texts of curl that may name a file.
+    /// Handles texts of curl that may name a file.
     fn curl_text(&mut self, index: usize, name: &str, value: &Arg) {
         let directory = self.directory();
         let text = value.start();

@@ -1,6 +1,6 @@
-//! Where a pattern between slashes ends, for `sed` and `awk`.
+//! The end of a pattern between slashes, for `sed` and `awk`.
 
-/// Whose pattern it is.
+/// The program that the pattern belongs to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Kind {
     Sed,
@@ -9,9 +9,8 @@ pub(super) enum Kind {
 
 /// Returns the width of the pattern at the start of `text`, up to its `end`.
 ///
-/// `None` when it does not end in its line, or when programs of the kind differ on
-/// where it does. Between square brackets every `sed` takes `end` for itself; of the
-/// `awk`s some do and some do not.
+/// Returns `None` if it does not end in its line, or if implementations differ. Between square brackets every `sed` treats `end`
+/// as a literal; of the implementations of `awk`, only some do.
 pub(super) fn width(text: &str, end: char, kind: Kind) -> Option<usize> {
     let mut rest = text;
     loop {
@@ -31,11 +30,11 @@ pub(super) fn width(text: &str, end: char, kind: Kind) -> Option<usize> {
     }
 }
 
-/// Returns the width of a set up to and with its `]`; `None` when unsure.
+/// Returns the width of a set including its `]`; `None` if unsure.
 fn set_width(text: &str, end: char, kind: Kind) -> Option<usize> {
     let is_itself = kind == Kind::Sed && !matches!(end, '[' | ']' | '^' | '-' | ':' | '.' | '=');
     let negated = text.strip_prefix('^').unwrap_or(text);
-    // The first bracket stands for itself.
+    // The first bracket is literal.
     let mut rest = negated.strip_prefix(']').unwrap_or(negated);
     loop {
         let c = rest.chars().next()?;
@@ -43,7 +42,7 @@ fn set_width(text: &str, end: char, kind: Kind) -> Option<usize> {
         match c {
             _ if c == end && is_itself => rest = after,
             _ if c == end || c == '\n' || c == '\\' => {
-                // A backslash is itself here for some programs and an escape for others.
+                // A backslash is literal here in some implementations and an escape in others.
                 let escaped = after.chars().next()?;
                 let is_plain = c == '\\'
                     && escaped != ']'

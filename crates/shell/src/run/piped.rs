@@ -1,21 +1,21 @@
-//! What a command hands to `xargs`: names that cannot be options.
+//! The output of a command for `xargs`: names that cannot be options.
 
 use interlock_core::facts::SimpleCommand;
 
-/// What is known of the text that a pipe carries.
+/// What is known of the text in a pipe.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) enum Names {
     /// Nothing.
     #[default]
     Unknown,
-    /// Names that end with NUL, none of which begins with `-`.
+    /// NUL-terminated names, none of which begins with `-`.
     Ended,
     /// Words, none of which begins with `-`, however they are split at blanks.
     Words,
 }
 
 impl Names {
-    /// Finds out what the only command of a pipe's part prints.
+    /// Determines what the only command of a pipe's part prints.
     pub(crate) fn of(part: &[SimpleCommand]) -> Self {
         let [command] = part else {
             return Self::Unknown;
@@ -34,7 +34,7 @@ impl Names {
     }
 }
 
-/// Tells whether `find` prints nothing but whole names below written roots, each ended with NUL.
+/// Returns whether `find` prints only whole NUL-terminated names below literal roots.
 fn ends_names(words: &[&str]) -> bool {
     const PRINTS: [&str; 11] = [
         "-print", "-printf", "-ls", "-exec", "-execdir", "-ok", "-okdir", "-fprint", "-fprint0",
@@ -47,7 +47,7 @@ fn ends_names(words: &[&str]) -> bool {
     roots > 0 && words.contains(&"-print0") && !words.iter().any(|word| PRINTS.contains(word))
 }
 
-/// Tells whether no word that a text is split into begins with `-`.
+/// Returns whether no word of a text, split at blanks, begins with `-`.
 fn is_plain(text: &str) -> bool {
     !text.contains(['\\', '"', '\'', '%'])
         && text.split_whitespace().all(|word| !word.starts_with('-'))

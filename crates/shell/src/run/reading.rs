@@ -1,4 +1,4 @@
-//! Forms of programs that only read, although the program may do more.
+//! Forms of commands that only read, although the program may do more.
 
 use interlock_core::facts::{CommandClass, NetworkDirection};
 
@@ -11,7 +11,7 @@ use crate::value::Arg;
 use crate::walk::{CommandPosition, Walker};
 
 impl Walker<'_> {
-    /// Takes a command whose words are a form that only reads; `false` where they are none.
+    /// Handles a command whose words match a form that only reads; returns `false` if none matches.
     pub(super) fn reading_form(
         &mut self,
         name: &str,
@@ -75,7 +75,7 @@ impl Walker<'_> {
     }
 }
 
-/// Returns the form with the sorted words behind its own, where all of them are the form's.
+/// Returns the form with the classified words after its own, if the form allows all of them.
 fn fits(form: &'static Form, name: &str, operands: &[Arg]) -> Option<(&'static Form, Sorted)> {
     if !form.programs.contains(&name) {
         return None;
@@ -135,7 +135,7 @@ fn passes(check: Check, sorted: &Sorted) -> bool {
     }
 }
 
-/// Tells whether `sqlite3` opens a database for reading, and all it is told only asks.
+/// Returns whether `sqlite3` opens a database for reading and only executes queries.
 fn sqlite(sorted: &Sorted) -> bool {
     let for_reading = sorted.has("-readonly") || sorted.has("--readonly");
     let told = sorted
@@ -151,7 +151,7 @@ fn sqlite(sorted: &Sorted) -> bool {
         && told.chain(texts).all(|text| text.is_some_and(only_asks))
 }
 
-/// Tells whether a text for `sqlite3` prints and does nothing else.
+/// Returns whether a text for `sqlite3` only prints.
 fn only_asks(text: &str) -> bool {
     let lower = text.to_ascii_lowercase();
     let acts = SQLITE_ACTS.iter().any(|word| lower.contains(word));
@@ -165,7 +165,7 @@ fn only_asks(text: &str) -> bool {
     prints && !hides && !acts
 }
 
-/// Tells whether a format of `tmux` only holds plain names: no job, nothing that is expanded again.
+/// Returns whether a format of `tmux` contains only plain names, without jobs or repeated expansion.
 fn is_plain_format(text: &str) -> bool {
     let mut rest = text;
     while let Some((_, after)) = rest.split_once('#') {
@@ -186,7 +186,7 @@ fn is_plain_format(text: &str) -> bool {
     !text.contains('%')
 }
 
-/// Tells whether an option of `gh api` leaves the request one that asks.
+/// Returns whether a request of `gh api` with this option still only reads.
 fn asks(name: &str, value: Option<&Arg>) -> bool {
     let text = value.map_or("", Arg::shown);
     match name {

@@ -1,11 +1,11 @@
-//! `aws` and `gcloud`: forms that ask and change nothing, whatever the service.
+//! `aws` and `gcloud`: forms that only query, whatever the service.
 
 use crate::tables::remote::{
     AWS_BEFORE, AWS_GETS, AWS_SHOWS, AWS_STEERS, GCLOUD_GROUPS, GCLOUD_STEERS,
 };
 use crate::value::Arg;
 
-/// Returns whether the words of a program of a cloud only ask.
+/// Returns whether the words of a cloud program only query.
 pub(super) fn asks(name: &str, operands: &[Arg]) -> bool {
     match name {
         "aws" => aws(operands),
@@ -28,13 +28,13 @@ fn aws(operands: &[Arg]) -> bool {
         .iter()
         .any(|(of, verbs)| *of == service && verbs.contains(&verb));
     let begins = verb.starts_with("describe-") || verb.starts_with("list-");
-    // What stands there without an option is the file that some verbs write.
+    // An operand without an option is the file that some verbs write.
     let names_nothing = rest.first().is_none_or(is_option);
     (shows || (begins || AWS_GETS.contains(&verb)) && names_nothing && is_name(service))
         && rest.iter().all(|word| is_harmless(word, AWS_STEERS))
 }
 
-/// Skips the options before the service; `None`: one of them is not known.
+/// Skips the options before the service; returns `None` if one of them is unknown.
 fn after_options(operands: &[Arg]) -> Option<&[Arg]> {
     let mut rest = operands;
     while let Some((first, after)) = rest.split_first() {
@@ -84,7 +84,7 @@ fn is_name(word: &str) -> bool {
         .all(|byte| byte == b'-' || byte.is_ascii_lowercase() || byte.is_ascii_digit())
 }
 
-/// Returns whether a word is no option of `steers`, not even shortened, and names no file to be sent.
+/// Returns whether a word is not an option of `steers`, not even abbreviated, and names no file to send.
 fn is_harmless(word: &Arg, steers: &[&str]) -> bool {
     let Some(text) = word.literal() else {
         return !word.may_be_option();

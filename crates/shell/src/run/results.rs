@@ -1,14 +1,14 @@
-//! The files that programs of unknown effect put their results into, where an option names them.
+//! Output files of programs with unknown effects, if an option names them.
 
 use crate::tables::results::RESULTS;
 use crate::value::Arg;
 use crate::walk::Walker;
 
-/// Programs whose whole options stand behind one dash: no value is joined to a letter.
+/// Programs whose long options have one dash, so that no value is joined to a letter.
 const ONE_DASH: [&str; 1] = ["go"];
 
 impl Walker<'_> {
-    /// Notes the files that options name for the result of a program.
+    /// Records the output files that options name.
     pub(super) fn named_results(&mut self, name: &str, operands: &[Arg]) {
         let options = RESULTS
             .iter()

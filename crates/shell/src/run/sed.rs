@@ -1,4 +1,4 @@
-//! Reads the script of `sed`; what this small parser does not know is opaque.
+//! Parses scripts of `sed`; a script that this small parser does not understand is opaque.
 
 use super::pattern;
 use crate::options::{self, Effect};
@@ -30,7 +30,7 @@ impl Walker<'_> {
         }
         let in_place = sorted.does(Effect::WriteOperands);
         let directory = self.directory();
-        // A number is a line or a count, whichever it is.
+        // A number is an address or a count.
         let texts: Option<Vec<&str>> = pieces.iter().map(Arg::shape).collect();
         let script = texts.map(|texts| texts.join("\n"));
         if in_place && script.as_deref() == Some("") {
@@ -108,14 +108,14 @@ impl<'a> Cursor<'a> {
         line
     }
 
-    /// Takes a pattern up to its `end`; `None` when it is not certain where that is.
+    /// Reads a pattern up to its `end`; returns `None` if its end is not certain.
     fn pattern(&mut self, end: char) -> Option<()> {
         let width = pattern::width(self.rest, end, pattern::Kind::Sed)?;
         self.rest = self.rest.get(width + end.len_utf8()..)?;
         Some(())
     }
 
-    /// Takes text up to an unescaped `end`; a line feed before it is an error.
+    /// Reads text up to an unescaped `end`; a line feed before it is an error.
     fn until(&mut self, end: char) -> Option<&'a str> {
         let start = self.rest;
         loop {
@@ -151,7 +151,7 @@ fn parse(script: &str) -> Result<Script, String> {
     }
 }
 
-/// Reads one command with its addresses; `None` when it is not understood.
+/// Parses one command with its addresses; returns `None` if it is not understood.
 fn command(cursor: &mut Cursor<'_>, found: &mut Script) -> Result<Option<()>, String> {
     if addresses(cursor).is_none() {
         return Ok(None);
@@ -215,7 +215,7 @@ fn addresses(cursor: &mut Cursor<'_>) -> Option<()> {
     Some(())
 }
 
-/// Takes one address; `None` when it is not understood.
+/// Parses one address; returns `None` if it is not understood.
 fn address(cursor: &mut Cursor<'_>) -> Option<bool> {
     match cursor.peek() {
         Some('$') => {
@@ -244,7 +244,7 @@ fn address(cursor: &mut Cursor<'_>) -> Option<bool> {
     Some(true)
 }
 
-/// Takes the text after `a`, `i` or `c`: to the end of the line, and on while lines end with `\`.
+/// Reads the text after `a`, `i` or `c`: to the end of the line, and further while lines end with `\`.
 fn text(cursor: &mut Cursor<'_>) -> Option<()> {
     loop {
         let line = cursor.line();
@@ -253,7 +253,7 @@ fn text(cursor: &mut Cursor<'_>) -> Option<()> {
             return Some(());
         }
         if cursor.bump().is_none() {
-            // `$a\` alone adds nothing but the end of the last line.
+            // `$a\` alone only adds a line break to the last line.
             return Some(());
         }
     }

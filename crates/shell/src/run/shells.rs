@@ -7,7 +7,7 @@ use crate::programs::SHELLS;
 use crate::value::Arg;
 use crate::walk::{CommandPosition, Input, Step, Walker};
 
-/// What the words of a shell ask it to do.
+/// What the words of a shell request.
 #[derive(Debug, Default)]
 struct ShellWords {
     reads_text: bool,
@@ -17,7 +17,7 @@ struct ShellWords {
 }
 
 impl Walker<'_> {
-    /// Takes a command that starts a shell.
+    /// Handles a command that starts a shell.
     pub(super) fn start_shell(
         &mut self,
         name: &str,
@@ -38,7 +38,7 @@ impl Walker<'_> {
             && option == "-n"
             && !file.may_be_option()
         {
-            // It only looks for mistakes in the file.
+            // It only checks the file for errors.
             let index = self.list_command(args, CommandClass::Reader, place);
             self.facts.begin(format!("{name} -n"));
             let directory = self.directory();
@@ -154,7 +154,7 @@ fn shell_words(words: &[Arg]) -> Result<ShellWords, String> {
         };
         match text.as_str() {
             "--" | "-" => break,
-            // What a login shell reads first is the person's own, and protected.
+            // The start-up files of a login shell are the person's own, and protected.
             "--norc" | "--noprofile" | "--login" => {}
             _ if text.starts_with("--") => {
                 return Err(format!("`{text}` changes how a shell starts"));

@@ -56,10 +56,10 @@ impl Walker<'_> {
         Ok(())
     }
 
-    /// No option of `grep` is dangerous; the table only finds the files.
+    /// Handles `grep`, none of whose options is dangerous; the table only finds the files.
     fn grep(&mut self, index: usize, operands: &[Arg]) {
         let mut sorted = options::sort(operands, &GREP);
-        // No known option does more than read, so one more word that may be one changes nothing.
+        // No known option does more than read, so another word that may be one changes nothing.
         sorted.uncertain.clear();
         self.check_sorted(index, &sorted);
         let recursive = sorted.does(Effect::Recursive);
@@ -80,7 +80,7 @@ impl Walker<'_> {
         }
     }
 
-    /// `top` at a terminal does what its keys say.
+    /// Handles `top`, which at a terminal does what its keys say.
     fn top(&mut self, index: usize, operands: &[Arg]) {
         let sorted = self.by_options(index, "top", operands, &TOP);
         if !["b", "batch-mode", "l"]
@@ -94,7 +94,7 @@ impl Walker<'_> {
         }
     }
 
-    /// `man` takes an operand with a slash for a file, as `-l` does.
+    /// Handles `man`, which treats an operand with a slash as a file, as `-l` does.
     fn man(&mut self, index: usize, operands: &[Arg]) {
         let sorted = self.by_options(index, "man", operands, &MAN);
         if sorted
@@ -106,7 +106,7 @@ impl Walker<'_> {
         }
     }
 
-    /// `getent hosts NAME` asks the name servers, and the name may carry anything.
+    /// Handles `getent hosts NAME`, which queries name servers, with any data in the name.
     fn getent(&mut self, index: usize, operands: &[Arg]) {
         const ASK_OTHERS: &[&str] = &["hosts", "ahosts", "ahostsv4", "ahostsv6", "networks"];
         let mut words = operands.iter().filter(|word| {
@@ -174,7 +174,7 @@ impl Walker<'_> {
         self.reclass(index, class);
     }
 
-    /// `ip` takes the beginning of an object and of a verb for the whole, and one dash for two.
+    /// Handles `ip`, which accepts prefixes of objects and verbs, and one dash instead of two.
     fn ip(&mut self, index: usize, operands: &[Arg]) {
         const OPTIONS: &[&str] = words!(
             "-br -brief -j -json -d -details -s -stats -statistics -4 -6 -0 -o -oneline -c -color -p
@@ -276,7 +276,7 @@ impl Walker<'_> {
     }
 }
 
-/// Returns whether a program of `jq` may show the environment: `env`, but not a field `.env`.
+/// Returns whether a program of `jq` may print the environment: `env`, but not a field `.env`.
 pub(super) fn jq_shows(text: &str) -> bool {
     let is_name = |c: char| c == '_' || c.is_ascii_alphanumeric();
     text.contains("$ENV")
@@ -290,7 +290,7 @@ pub(super) fn jq_shows(text: &str) -> bool {
         })
 }
 
-/// Returns the verbs by which an object of `ip` is shown.
+/// Returns the verbs that show an object of `ip`.
 ///
 /// ip-link(8): there `s` is `set`.
 fn ip_object(object: &str) -> Option<&'static [&'static str]> {

@@ -1,4 +1,4 @@
-//! Commands that start the command in their words, looked through.
+//! Commands that start the command in their arguments.
 
 mod words;
 
@@ -16,7 +16,7 @@ use words::{own_words, plain_words};
 pub(super) use words::put_in;
 
 impl Walker<'_> {
-    /// Takes a wrapper; `false` when the name is none.
+    /// Handles a wrapper; returns `false` if the name is not one.
     pub(super) fn wrapper(
         &mut self,
         name: &str,
@@ -59,9 +59,9 @@ impl Walker<'_> {
         Ok(true)
     }
 
-    /// Tells whether the person names a program as a wrapper, and a command follows it.
+    /// Returns whether the person declares a program as a wrapper, and a command follows it.
     ///
-    /// No table may know it: what is known stays what it is.
+    /// It must be in no table: known programs keep their meaning.
     fn is_transparent(&self, name: &str, words: &[Arg]) -> bool {
         self.setting.transparent.iter().any(|known| known == name)
             && !programs::is_known(name)
@@ -71,7 +71,7 @@ impl Walker<'_> {
                 .is_some_and(|first| !first.starts_with('-'))
     }
 
-    /// Runs what is left after the wrapper's own words.
+    /// Handles the command after the wrapper's own words.
     fn inside(
         &mut self,
         name: &str,
@@ -137,11 +137,11 @@ impl Walker<'_> {
         if keeps {
             return self.inside(name, args, taken, passes, place);
         }
-        // A program of its own cannot change what this shell knows.
+        // A separate program cannot change what this shell knows.
         self.subshell(|walker| walker.inside(name, args, taken, passes, place))
     }
 
-    /// Runs something whose paths are not those of this file system.
+    /// Handles a command whose paths belong to another file system.
     fn elsewhere(&mut self, inner: impl FnOnce(&mut Self) -> Step) -> Step {
         self.subshell(|walker| {
             walker.state.enter(None);
@@ -332,7 +332,7 @@ impl Walker<'_> {
         })
     }
 
-    /// `su -c`, `runuser -c`, `sg -c`: their text is a line.
+    /// Handles `su -c`, `runuser -c`, `sg -c`, whose text is a line.
     fn other_user(&mut self, name: &str, args: &[Arg], place: &CommandPosition) -> Step {
         self.list_command(args, CommandClass::Privilege, place);
         let at = args

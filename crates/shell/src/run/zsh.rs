@@ -1,4 +1,4 @@
-//! Builtins that zsh takes in another way than bash.
+//! Builtins that zsh handles differently from bash.
 
 use crate::parse::is_name;
 use crate::tables::programs::BUILTINS;
@@ -7,7 +7,7 @@ use crate::value::{Arg, is_number};
 use crate::walk::{CommandPosition, Step, Walker};
 
 impl Walker<'_> {
-    /// Refuses a builtin that zsh has not, reads differently, or whose words it evaluates.
+    /// Refuses a builtin that zsh lacks, parses differently, or whose words it evaluates.
     pub(super) fn zsh_builtin(
         &mut self,
         name: &str,
@@ -60,18 +60,18 @@ fn is_count(word: &Arg) -> bool {
     word.is_number() || word.literal().is_some_and(is_number)
 }
 
-/// Returns whether a word of `read` means what it means to bash.
+/// Returns whether a word of `read` has the same meaning as in bash.
 fn is_read_word(word: &Arg) -> bool {
     word.literal()
         .is_some_and(|text| is_name(text) || matches!(text, "-r" | "-s" | "-rs" | "-sr"))
 }
 
-/// Returns whether a word is no expression that runs a command.
+/// Returns whether a word is not an expression that runs a command.
 fn is_no_expression(word: &Arg) -> bool {
     word.is_number() || word.literal().is_some_and(|text| !text.contains('['))
 }
 
-/// Returns whether `printf` may take a word for a number.
+/// Returns whether `printf` may treat a word as a number.
 fn prints_numbers(words: &[Arg]) -> bool {
     let Some(format) = words.first().and_then(Arg::literal) else {
         return true;

@@ -1,17 +1,17 @@
-//! Programs that take an argument for text of a program, as tables.
+//! Programs that treat an argument as code, as tables.
 
-/// How a program is given the text it runs.
+/// How a program receives its code.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Program {
-    /// Options whose next argument is the text.
+    /// Options whose next argument is the code.
     pub(super) code: &'static [&'static str],
     /// Options whose next argument is something else.
     pub(super) takes: &'static [&'static str],
-    /// Options whose next argument is a file with the text.
+    /// Options whose next argument is a file with the code.
     pub(super) file: &'static [&'static str],
-    /// Whether the first argument that is no option is the text.
+    /// Whether the first operand is the code.
     pub(super) first: bool,
-    /// Whether it reads the text from standard input when it is given none.
+    /// Whether it reads the code from standard input if none is given.
     pub(super) input: bool,
 }
 
@@ -110,7 +110,7 @@ const PROGRAMS: &[(&str, Program)] = &[
     ("script", OPERAND),
 ];
 
-/// Programs of which every argument may be text of a program.
+/// Programs all of whose arguments may be code.
 pub(super) const WHOLE: &[&str] = &[
     "eval", "source", ".", "ssh", "watch", "trap", "alias", "bind", "complete", "compgen",
     "sqlite3", "at", "batch", "entr",
@@ -123,7 +123,7 @@ pub(super) const WRAPPERS: &[&str] = &[
     "podman", "kubectl", "find", "strace", "ltrace", "coproc", "then", "do", "else",
 ];
 
-/// Builtins that take names of variables, in which an index is evaluated.
+/// Builtins that take names of variables, whose indices are evaluated.
 pub(super) const NAMERS: &[&str] = &[
     "read",
     "unset",

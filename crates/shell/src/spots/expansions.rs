@@ -2,7 +2,7 @@
 
 use super::{Document, End, HOLE, OTHER, Position, Scan, Token, Word};
 
-/// Where the word of a `${…}` stands.
+/// The context of the word in `${…}`.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Operand {
     Word,
@@ -11,7 +11,7 @@ enum Operand {
 }
 
 impl Scan {
-    /// Reads the rest of a text in double quotes.
+    /// Parses the rest of a text in double quotes.
     pub(super) fn double(&mut self, word: &mut Word) -> Option<()> {
         loop {
             match self.peek(0)? {
@@ -40,7 +40,7 @@ impl Scan {
         }
     }
 
-    /// Passes a backslash and what stands behind it.
+    /// Skips a backslash and the following character.
     fn escaped(&mut self, position: Position, word: Option<&mut Word>) {
         self.at += 1;
         match (self.peek(0), word) {
@@ -51,7 +51,7 @@ impl Scan {
         self.at += 1;
     }
 
-    /// Reads what begins with `$` or a backquote.
+    /// Parses what begins with `$` or a backquote.
     pub(super) fn dollar(&mut self, word: Option<&mut Word>, quoted: bool) -> Option<()> {
         if self.char(0) == Some('`') {
             self.at += 1;
@@ -92,7 +92,7 @@ impl Scan {
         Some(())
     }
 
-    /// Reads `$'…'`, in which backslashes have a meaning.
+    /// Parses `$'…'`, in which backslashes are escapes.
     fn escapes(&mut self) -> Option<()> {
         self.at += 1;
         loop {
@@ -111,7 +111,7 @@ impl Scan {
         }
     }
 
-    /// Reads the rest of a `${…}`.
+    /// Parses the rest of a `${…}`.
     fn parameter(&mut self, quoted: bool) -> Option<()> {
         self.enter()?;
         while matches!(self.char(0), Some('!' | '#')) {
@@ -204,7 +204,7 @@ impl Scan {
         }
     }
 
-    /// Reads arithmetic up to `count` brackets of the kind `close`.
+    /// Parses arithmetic up to `count` brackets of the kind `close`.
     pub(super) fn arithmetic(&mut self, close: char, count: usize) -> Option<()> {
         self.enter()?;
         let open = if close == ')' { '(' } else { '[' };
@@ -268,13 +268,13 @@ impl Scan {
         Some(())
     }
 
-    /// Finds the line that ends a here-document: where it begins and where the next one does.
+    /// Finds the line that ends a here-document: its start and that of the next line.
     fn end_of(&self, document: &Document) -> Option<(usize, usize)> {
         let mut start = self.at;
         loop {
             let rest = self.tokens.get(start..)?;
             if rest.is_empty() {
-                // Bash takes the end of the text for the end of the document.
+                // Bash treats the end of the text as the end of the document.
                 return Some((start, start));
             }
             let line = rest

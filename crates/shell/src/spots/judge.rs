@@ -1,4 +1,4 @@
-//! Whether a command takes a word for more than a text.
+//! Whether a command treats a word as more than text.
 
 use super::{
     HOLE, Position, Scan, Token, Word,
@@ -19,7 +19,7 @@ const BETWEEN: &[&str] = &[
 const NUMERIC: &[&str] = &["-eq", "-ne", "-lt", "-le", "-gt", "-ge"];
 
 impl Scan {
-    /// Looks at one command: its words, its here-strings and where its pipeline begins.
+    /// Checks one command: its words, its here-strings and where its pipeline begins.
     pub(super) fn judge(
         &mut self,
         words: &[Word],
@@ -66,7 +66,7 @@ impl Scan {
         }
     }
 
-    /// Passes assignments before a command.
+    /// Skips assignments before a command.
     fn assignments<'w>(&mut self, words: &'w [Word]) -> &'w [Word] {
         let mut rest = words;
         while let Some((word, after)) = rest.split_first() {
@@ -105,7 +105,7 @@ impl Scan {
         }
     }
 
-    /// Looks at the arguments of a program that runs text; tells whether it reads it from its input.
+    /// Checks the arguments of a program that runs code; returns whether it reads the code from its input.
     fn program(&mut self, found: &Program, words: &[Word], heads: bool) -> bool {
         let mut rest = words.iter();
         let mut given = false;
@@ -131,7 +131,7 @@ impl Scan {
                     self.blame_all(Some(word), TEXT);
                 }
             } else {
-                // The script itself: a value could be an option here, or the text.
+                // The script itself: a value could be an option here, or the code.
                 let chosen = text.starts_with(HOLE) || found.first;
                 if heads && !given && chosen {
                     self.blame_all(Some(word), TEXT);
@@ -144,7 +144,7 @@ impl Scan {
         found.input && !given
     }
 
-    /// Blames what a program reads as its text: here-documents, here-strings, the pipeline before it.
+    /// Marks what a program reads as its code: here-documents, here-strings, the pipeline before it.
     fn blame_input(&mut self, strings: &[usize], pipeline: usize, command: usize) {
         self.blame_holes(strings, TEXT);
         for document in &mut self.documents {
@@ -180,7 +180,7 @@ impl Scan {
         }
     }
 
-    /// Takes the holes of a word for numbers, since the shell evaluates it.
+    /// Treats the holes of a word as numbers, since the shell evaluates it.
     fn number(&mut self, word: &Word) {
         for hole in &word.holes {
             if let Some(spot) = self.spots.get_mut(hole) {
@@ -262,10 +262,10 @@ impl Scan {
     }
 }
 
-/// Tells whether an option is followed by text, or holds it.
+/// Returns whether an option is followed by code, or contains it.
 fn is_code(found: &Program, text: &str) -> bool {
     let is_cluster = |option: &str| {
-        // `-ec`, `-lc`, `-ne`: the last letter of several takes the text.
+        // `-ec`, `-lc`, `-ne`: the last of several letters takes the code.
         let letters = text.strip_prefix('-').filter(|rest| !rest.starts_with('-'));
         let letter = option.strip_prefix('-').filter(|rest| rest.len() == 1);
         letters

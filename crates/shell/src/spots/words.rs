@@ -1,4 +1,4 @@
-//! Words of a command, and those that the grammar reserves.
+//! Words of a command, and reserved words.
 
 use super::{Case, CommandRead, Document, OTHER, Role, Scan, Word};
 
@@ -26,7 +26,7 @@ impl Scan {
         }
     }
 
-    /// Takes a word as part of the command, or as one that the grammar reserves.
+    /// Handles a word as part of the command, or as a reserved word.
     fn argument(&mut self, word: Word, line: &mut CommandRead) {
         let text = word.text.as_str();
         let first = line.words.is_empty() && !word.quoted;

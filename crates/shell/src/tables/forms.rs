@@ -18,7 +18,7 @@ const FINDMNT: Spec = Spec {
     ..NAMES
 };
 
-/// sqlite3(1): `-init` `-A` `-interactive` `-deserialize` and their kin run, write or ask.
+/// sqlite3(1): `-init` `-A` `-interactive` `-deserialize` and the like run, write or ask.
 const SQLITE: Spec = Spec {
     exact: words!(
         "-readonly --readonly -header --header -noheader --noheader -csv --csv -json --json -line
@@ -29,7 +29,7 @@ const SQLITE: Spec = Spec {
     ..NAMES
 };
 
-/// npm-ls(1): it looks at `node_modules` and starts nothing; its log and cache aside it writes nothing.
+/// npm-ls(1): it reads `node_modules` and starts nothing; apart from its log and cache it writes nothing.
 const NPM_LS: Spec = Spec {
     short: "lagp",
     long: words!(
@@ -40,7 +40,7 @@ const NPM_LS: Spec = Spec {
     ..NAMES
 };
 
-/// pip-list(1): `--outdated`, `--uptodate` and the options of an index ask a server.
+/// pip-list(1): `--outdated`, `--uptodate` and the options of an index query a server.
 const PIP_LIST: Spec = Spec {
     short: "vqle",
     long: words!(
@@ -61,7 +61,7 @@ const PIP: Form = Form {
     ..FORM
 };
 
-/// Every form; the first that fits is taken.
+/// All forms; the first match counts.
 pub(crate) const LOCAL: &[Form] = &[
     Form {
         programs: &["namei"],
@@ -96,7 +96,7 @@ pub(crate) const LOCAL: &[Form] = &[
         },
         ..FORM
     },
-    // envsubst(1): what it prints is what the environment holds.
+    // envsubst(1): it prints the contents of the environment.
     Form {
         programs: &["envsubst"],
         spec: Spec {
@@ -190,6 +190,6 @@ pub(crate) const SQLITE_PRINTS: &[&str] = words!(
      .version"
 );
 
-/// What a text for `sqlite3` may not hold, in any case: it writes, loads or runs.
+/// Words that a text for `sqlite3` may not contain, in any case: they write, load or run.
 pub(crate) const SQLITE_ACTS: &[&str] =
     words!("writefile edit load_extension vacuum attach fts3_tokenizer zipfile |");

@@ -28,10 +28,10 @@ pub(crate) const WRITES: &[&str] = words!(
      write-tree multi-pack-index index-pack"
 );
 
-/// Subcommands that reach the network and write.
+/// Subcommands that use the network and write.
 pub(crate) const NETWORK: &[&str] = &["clone", "fetch", "pull", "push", "fetch-pack", "send-pack"];
 
-/// Subcommands that run other programs by their nature.
+/// Subcommands whose purpose is to run other programs.
 pub(crate) const RUNS: &[&str] = words!(
     "difftool mergetool filter-branch web--browse instaweb gui citool send-email daemon shell svn p4
      cvsserver credential hook for-each-repo verify-commit verify-tag request-pull upload-pack
@@ -39,12 +39,12 @@ pub(crate) const RUNS: &[&str] = words!(
      remote-https remote-ext sh-setup difftool--helper"
 );
 
-/// What is known of the options of a subcommand.
+/// What is known of a subcommand's options.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Known {
     /// No option does more than read.
     Harmless,
-    /// These and no others.
+    /// Only these options.
     Only(&'static Spec),
     /// These, and others that do no more than the subcommand itself.
     Among(&'static Spec),
@@ -95,12 +95,12 @@ pub(crate) const OPTIONS: &[(&[&str], Known)] = &[
     (&["clone", "init"], Known::Among(&FETCH)),
 ];
 
-/// Options before the subcommand that change nothing that runs.
+/// Options before the subcommand that do not change what runs.
 pub(crate) const GLOBAL_PLAIN: &[&str] = words!(
     "--no-pager -P --no-optional-locks --literal-pathspecs --glob-pathspecs --noglob-pathspecs
      --icase-pathspecs --no-replace-objects --no-lazy-fetch --no-advice"
 );
 
-/// Configuration that `-c` may set.
+/// Configuration keys that `-c` may set.
 pub(crate) const CONFIG_HARMLESS: &[&str] =
     &["color.", "log.", "core.quotepath=", "diff.algorithm="];

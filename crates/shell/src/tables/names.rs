@@ -1,21 +1,21 @@
-//! Names of the environment, row by row.
+//! Environment variables, row by row.
 
 use crate::words::words;
 
-/// Values by which a check still is the same check.
+/// Values with which a check stays the same check.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Values {
     /// All of them.
     Any,
-    /// These words and no others; one that ends with `=` takes a number.
+    /// Only these words; one that ends with `=` takes a number.
     Words(&'static [&'static str]),
     /// Directories of the project, joined by `:`.
     Places(&'static [&'static str]),
-    /// Paths that begin so.
+    /// Paths with these prefixes.
     Below(&'static [&'static str]),
 }
 
-/// Names that change what programs do, and the values by which they choose no tests.
+/// Variables that change what programs do, with the values that select no tests.
 pub(crate) const LEAVE_CHECKS: &[(&[&str], Values)] = &[
     (
         &["PYTHONPATH"],
@@ -55,7 +55,7 @@ pub(crate) const LEAVE_CHECKS: &[(&[&str], Values)] = &[
     (&["TMPDIR"], Values::Below(&["/tmp", "/var/tmp"])),
 ];
 
-/// Names that change what a program does, whatever their value.
+/// Variables that change what a program does, whatever their value.
 pub(crate) const CHANGING: &[&str] = &[
     // the shell
     "PATH",
@@ -96,7 +96,7 @@ pub(crate) const CHANGING: &[&str] = &[
     "OPENSSL_CONF",
     "OPENSSL_ENGINES",
     "OPENSSL_MODULES",
-    // places
+    // directories
     "HOME",
     "TMPDIR",
     "TMP",
@@ -224,7 +224,7 @@ pub(crate) const CHANGING: &[&str] = &[
     "TROFF",
 ];
 
-/// Beginnings of such names.
+/// Prefixes of such names.
 pub(crate) const CHANGING_PREFIXES: &[&str] = words!(
     "LD_ DYLD_ BASH_ XDG_ LESS GIT_ SSH_ SUDO_ PYTHON PERL RUBY NODE_ YARN_ PNPM_ LUA_ JAVA_ GRADLE_
      MAVEN_ MAKE RUSTC CARGO_ RUSTUP_ GO DOCKER_ AWS_ UV_ PIP_ CMAKE_ BUNDLE_ GEM_ DENO_ BUN_ MVN_
@@ -233,10 +233,10 @@ pub(crate) const CHANGING_PREFIXES: &[&str] = words!(
      BAZEL"
 );
 
-/// Endings of such names.
+/// Suffixes of such names.
 pub(crate) const CHANGING_SUFFIXES: &[&str] = &["PAGER", "EDITOR", "_proxy", "_PROXY"];
 
-/// Names by which a few scripts find the programs they start, and those scripts.
+/// Variables by which a few scripts find the programs they start, and those scripts.
 pub(crate) const STEERED: &[(&[&str], &[&str])] = &[
     (
         &["GREP", "EGREP", "FGREP"],
@@ -259,25 +259,25 @@ pub(crate) const STEERED: &[(&[&str], &[&str])] = &[
     ),
 ];
 
-/// Arrays whose elements say what a name runs.
+/// Arrays whose elements determine what a name runs.
 pub(crate) const COMMAND_TABLES: &[&str] = &["BASH_CMDS", "BASH_ALIASES"];
 
-/// Names whose value a shell expands and runs.
+/// Variables whose value a shell expands and runs.
 pub(crate) const RUN_AS_TEXT: &[&str] = words!("PS0 PS1 PS2 PS4 PROMPT_COMMAND BASH_ENV ENV");
 
-/// Names that match a row above and change nothing that matters.
+/// Variables that match a row above but do not matter.
 pub(crate) const HARMLESS: &[&str] = words!(
     "GIT_TERMINAL_PROMPT GIT_OPTIONAL_LOCKS PYTHONUNBUFFERED PYTHONDONTWRITEBYTECODE PYTHONUTF8
      NODE_ENV CARGO_INCREMENTAL DOTNET_CLI_TELEMETRY_OPTOUT DOTNET_NOLOGO"
 );
 
-/// Beginnings of such names.
+/// Prefixes of such names.
 pub(crate) const HARMLESS_PREFIXES: &[&str] = &["CARGO_TERM_"];
 
-/// The same, in whatever case: programs that read these compare without regard to it.
+/// The same, in any case: programs that read these ignore case.
 pub(crate) const CHANGING_IN_ANY_CASE: &[&str] = &["npm_config_"];
 
-/// Names without which programs take what the system or their own defaults say.
+/// Variables without which programs use the defaults of the system or their own.
 pub(crate) const UNSET_PLAIN: &[&str] = words!(
     "HOME TMPDIR XDG_CONFIG_HOME XDG_CACHE_HOME XDG_DATA_HOME XDG_RUNTIME_DIR LD_PRELOAD
      LD_LIBRARY_PATH BASH_ENV ENV CDPATH PYTHONPATH PYTHONHOME NODE_OPTIONS NODE_PATH CLASSPATH

@@ -1,7 +1,6 @@
 //! Options of programs, harmless and not.
 //!
-//! `short` letters take no value, `valued` ones do; an option in no list makes the
-//! command opaque.
+//! `short` letters take no value, `valued` ones do; an option that is in no list makes the command opaque.
 
 use crate::options::Effect::{Opaque, Read, Recursive, System, Target, Write, WriteOperands};
 use crate::options::{Act, Operands, SPEC, Spec};
@@ -138,7 +137,7 @@ pub(crate) const TEE: Spec = Spec {
 };
 
 pub(crate) const LESS: Spec = Spec {
-    // Options with a number go on after it in the same word.
+    // Options with a number may continue after it in the same word.
     short: "aAcdeEfFgGiIJmMnNqQrRsSuUVwWX~?bhyz0123456789",
     valued: "jpxoOkPtTD",
     long: words!(
@@ -313,7 +312,7 @@ pub(crate) const SYSCTL: Spec = Spec {
     ..SPEC
 };
 
-/// What `systemctl` and its kin take before their verb.
+/// Options of `systemctl` and the like before their verb.
 pub(crate) const SYSTEMCTL: Spec = Spec {
     short: "alqr",
     valued: "tpPnoHM",
@@ -336,8 +335,7 @@ pub(crate) const TPUT: Spec = Spec {
     ..SPEC
 };
 
-/// `top` without a terminal only prints.
-/// With `-b`, or `-l` of macOS; else its keys end programs and write its configuration.
+/// `top`, which only prints with `-b`, or `-l` on macOS; otherwise its keys end programs and write its configuration.
 pub(crate) const TOP: Spec = Spec {
     short: "bcHiS10a",
     valued: "ndpuUoEewlsOF",
@@ -350,14 +348,14 @@ pub(crate) const TOP: Spec = Spec {
     ..SPEC
 };
 
-/// On macOS it runs the program in its operands.
+/// `arch`, which on macOS runs the program in its operands.
 pub(crate) const ARCH: Spec = Spec {
     long: &["help", "version"],
     operands: Operands::System,
     ..SPEC
 };
 
-/// With `-G` its second operand is written.
+/// `ptx`, which with `-G` writes its second operand.
 pub(crate) const PTX: Spec = Spec {
     short: "ACfRrt",
     valued: "FgMSWwbio",
@@ -371,7 +369,7 @@ pub(crate) const PTX: Spec = Spec {
     ..SPEC
 };
 
-/// Interlock's own options change nothing that its verbs do not.
+/// Interlock's own options, which do nothing that its verbs do not.
 pub(crate) const INTERLOCK: Spec = Spec {
     long: words!("json state= workflow= run= verify format= limit= all"),
     operands: Operands::Nothing,
@@ -460,7 +458,7 @@ pub(crate) const FILE: Spec = Spec {
     ),
     acts: &[
         act("C", &["compile"], Write),
-        // It sets back the times of what it has read.
+        // It resets the times of what it has read.
         act("p", &["preserve-date"], WriteOperands),
         act("mf", &["magic-file=", "files-from="], Read),
     ],
@@ -480,7 +478,7 @@ pub(crate) const NM: Spec = Spec {
     ..SPEC
 };
 
-/// `size` and its kin, whose options only choose a form.
+/// `size` and the like, whose options only select a format.
 pub(crate) const SIZE: Spec = Spec {
     short: "ABGodtxiCnsprfae",
     valued: "ejbF",
@@ -652,7 +650,7 @@ pub(crate) const CHMOD: Spec = Spec {
     acts: &[
         act("R", &["recursive"], Recursive),
         act("", &["reference="], crate::options::Effect::First),
-        // A mode that takes away begins with a dash.
+        // A mode that removes permissions begins with a dash.
         act("rwxXstugoa", &[], crate::options::Effect::First),
     ],
     operands: Operands::FirstThenWrite,

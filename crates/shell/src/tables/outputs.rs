@@ -1,4 +1,4 @@
-//! What some commands print, where an operand made of it cannot be an option.
+//! Outputs of some commands of which no word can be an option.
 
 use crate::words::words;
 
@@ -7,18 +7,18 @@ use crate::words::words;
 pub(crate) enum Output {
     /// Words, none of which begins with `-`.
     Names,
-    /// One line that does not begin with `-`, perhaps with blanks.
+    /// One line that does not begin with `-`, possibly with blanks.
     Path,
 }
 
-/// One form of a command, word by word.
+/// A form of a command, word by word.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Form {
-    /// The first words, as they stand.
+    /// The first words, literally.
     pub(crate) words: &'static [&'static str],
     /// Options that may follow them.
     pub(crate) options: &'static [&'static str],
-    /// How many operands may follow, at most.
+    /// Maximum number of operands that may follow.
     pub(crate) operands: usize,
     pub(crate) output: Output,
 }
@@ -37,7 +37,7 @@ const fn form(
     }
 }
 
-/// Forms whose output is known; operands must be literal and no options.
+/// Forms whose output is known; operands must be literal and not options.
 pub(crate) const FORMS: &[Form] = &[
     // object names
     form(
@@ -87,7 +87,7 @@ pub(crate) const FORMS: &[Form] = &[
     form(&["readlink", "-f"], &[], 1, Output::Path),
 ];
 
-/// Conversions of `date` whose text does not begin with `-`.
+/// Conversions of `date` whose output does not begin with `-`.
 pub(crate) const DATE_STARTS: &[&str] = &[
     "%Y", "%y", "%F", "%m", "%d", "%H", "%M", "%S", "%s", "%j", "%B", "%b", "%A", "%a", "%T", "%D",
     "%V", "%u",

@@ -1,4 +1,4 @@
-//! Options of the programs that have code of their own.
+//! Options of programs with special handling.
 
 use crate::options::Effect::{
     Dump, First, Opaque, Prints, Read, Recursive, RemoveOperands, Send, Write, WriteBelow,

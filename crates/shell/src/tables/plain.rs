@@ -1,11 +1,11 @@
-//! Options of the plain readers: with any other one their effect is not known.
+//! Options of plain readers: with any other option their effect is unknown.
 //!
-//! From their manuals, GNU's, BSD's and macOS's side by side. What is left out on purpose stands at its row.
+//! From the manuals of GNU, BSD and macOS. Deliberate omissions are noted at their rows.
 
 use crate::options::{Operands, SPEC, Spec};
 use crate::words::words;
 
-/// Returns the options that a plain reader is known to have.
+/// Returns the known options of a plain reader.
 pub(crate) fn options(name: &str) -> Option<&'static Spec> {
     OPTIONS
         .iter()
@@ -19,7 +19,7 @@ const ABOUT: Spec = Spec {
     ..SPEC
 };
 
-/// Letters without and with a value, those whose value stands in the same word, and long names.
+/// Creates a table from letters without and with a value, those whose value is in the same word, and long names.
 const fn known(
     short: &'static str,
     valued: &'static str,
@@ -37,7 +37,7 @@ const fn known(
     }
 }
 
-/// The same where options end at the first operand.
+/// Creates the same where options end at the first operand.
 const fn known_first(
     short: &'static str,
     valued: &'static str,
@@ -437,7 +437,7 @@ const OPTIONS: &[(&[&str], Spec)] = &[
             ),
         ),
     ),
-    // `--sync` lets the system write.
+    // `--sync` makes the system write.
     (
         &["df"],
         known(
@@ -632,7 +632,7 @@ const OPTIONS: &[(&[&str], Spec)] = &[
         ),
     ),
     (&["lsmod"], known("sv", "", "", &["syslog", "verbose"])),
-    // `-q` and `-Q` ask a server, `-A`, `-H`, `-M` and `-O` reach the hardware.
+    // `-q` and `-Q` query a server; `-A`, `-H`, `-M` and `-O` access the hardware.
     (&["lspci"], known("bDkmnPtvVx", "dips", "", &[])),
     (&["lsusb"], known("hvtV", "dDs", "", &["verbose", "tree"])),
     (

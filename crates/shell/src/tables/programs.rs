@@ -1,4 +1,4 @@
-//! Every program that is known, with its class and what is known of its options.
+//! All known programs, with their class and what is known of their options.
 
 use interlock_core::facts::CommandClass;
 
@@ -6,24 +6,24 @@ use super::options::*;
 use crate::options::Spec;
 use crate::words::words;
 
-/// What is done with a program of the tables.
+/// How a program of the tables is handled.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Kind {
-    /// Touches nothing; its operands are no files. A reader has its known options.
+    /// It touches nothing; its operands are not files. A reader has its known options.
     Nothing,
-    /// Reads its operands; none of the options it is known to have is dangerous.
+    /// It reads its operands; none of its known options is dangerous.
     Plain,
-    /// The options decide.
+    /// Its options decide.
     Options(&'static Spec),
-    /// The first operand must be one of these words, or there is none.
+    /// The first operand must be one of these words, or there must be none.
     Verbs(&'static Spec, &'static [&'static str]),
-    /// Runs what no reader of the line sees.
+    /// It runs something that the line does not show.
     Opaque(&'static str),
-    /// Needs code of its own.
+    /// It needs special handling.
     Special(Special),
 }
 
-/// Programs that need code of their own.
+/// Programs that need special handling.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Special {
     Find,
@@ -61,7 +61,7 @@ pub(crate) enum Special {
     Top,
 }
 
-/// One row: programs that are treated alike.
+/// A row of programs that are handled alike.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Row {
     pub(crate) names: &'static [&'static str],
@@ -164,7 +164,7 @@ pub(crate) const PROGRAMS: &[Row] = &[
     row(&["ptx"], Reader, Kind::Options(&PTX)),
     row(&["getent"], Reader, Kind::Special(Special::Getent)),
     row(&["printenv"], Reader, Kind::Special(Special::Printenv)),
-    // ---- readers with teeth ----
+    // ---- readers with dangerous options ----
     row(&["find"], Reader, Kind::Special(Special::Find)),
     row(&["fd", "fdfind"], Reader, Kind::Special(Special::Fd)),
     row(&["sed", "gsed"], Reader, Kind::Special(Special::Sed)),
@@ -375,7 +375,7 @@ pub(crate) const PROGRAMS: &[Row] = &[
         Interpreter,
         Kind::Opaque(CODE),
     ),
-    // ---- keys and certificates: what they change depends on the subcommand ----
+    // ---- keys and certificates: the effects depend on the subcommand ----
     row(
         words!("openssl gpg gpg2 ssh-keygen ssh-add ssh-agent"),
         CommandClass::Unknown,
@@ -508,7 +508,7 @@ pub(crate) const PROGRAMS: &[Row] = &[
     row(&["kill"], System, Kind::Special(Special::Kill)),
 ];
 
-/// Programs whose first word may be `help` or `version` and nothing else happens.
+/// Programs whose first word may be `help` or `version`, which have no other effect.
 ///
 /// `npm help` starts a viewer or a browser that its configuration names, `bundle help` starts `man`.
 pub(crate) const WITH_SUBCOMMANDS: &[&str] = words!(
@@ -516,7 +516,7 @@ pub(crate) const WITH_SUBCOMMANDS: &[&str] = words!(
      rustup git ruff openssl"
 );
 
-/// Words of their own with which programs, alone with one, only tell about themselves.
+/// Program-specific words that, alone, only ask a program for information about itself.
 pub(crate) const ASKS: &[(&[&str], &[&str])] = &[
     (
         &[
@@ -547,7 +547,7 @@ pub(crate) const LOADS_FOR_HELP: &[&str] = &[
     "bundler",
 ];
 
-/// Builtins that take a meaning of their own in this shell; a function may not have their name.
+/// Builtins with special handling; a function may not have their name.
 pub(crate) const BUILTINS: &[&str] = words!(
     "cd pushd popd dirs exit return break continue shift wait umask ulimit read local declare
      typeset export readonly unset set shopt let mapfile readarray getopts type hash jobs fg bg

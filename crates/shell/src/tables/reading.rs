@@ -1,51 +1,51 @@
-//! Forms of programs that only read, although other forms of the same program do more.
+//! Forms of commands that only read, although other forms of the same program do more.
 //!
-//! A form is a whole: with any option or operand that its row does not have, the command is
-//! what the program's own row says. Where a manual is meant, it stands beside the row.
+//! A form is complete: with any option or operand that its row does not have, the program's own row applies. A row names the
+//! manual that it is based on.
 
 use crate::options::{Operands, SPEC, Spec};
 use crate::words::words;
 
-/// What a form reaches beside files.
+/// What a form accesses besides files.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Reach {
     /// Nothing.
     Files,
-    /// It asks a server, which is named.
+    /// A server, which is named.
     Server(&'static str),
-    /// It asks a daemon of this machine.
+    /// A daemon of this machine.
     Daemon,
-    /// It asks a server that configuration of the person names.
+    /// A server that the person's configuration names.
     Remote,
-    /// Nothing; but it shows what variables hold.
+    /// Nothing, but it shows the contents of variables.
     Environment,
-    /// Nothing; but it starts what configuration of the project names, so the kernel has to hold it.
+    /// Nothing, but it starts what the project's configuration names, so the kernel must confine it.
     Configured,
 }
 
-/// Words behind the form's own that need a look of their own.
+/// Words after the form's own that need a separate check.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Check {
     /// None.
     Nothing,
     /// Formats of `tmux` that run no job.
     TmuxFormats,
-    /// An address of GitHub's API and headers that choose no method.
+    /// A path of GitHub's API and headers that select no method.
     GithubApi,
-    /// Text for `sqlite3` that only asks.
+    /// Text for `sqlite3` that only queries.
     Sqlite,
 }
 
-/// One form of some programs.
+/// A form of some programs.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Form {
     pub(crate) programs: &'static [&'static str],
-    /// The words behind the name.
+    /// Words after the name.
     pub(crate) words: &'static [&'static str],
     pub(crate) spec: Spec,
-    /// Options that must be there.
+    /// Required options.
     pub(crate) needs: &'static [&'static str],
-    /// Operands, at most.
+    /// Maximum number of operands.
     pub(crate) operands_max: usize,
     /// First operands that are other subcommands.
     pub(crate) others: &'static [&'static str],
@@ -64,7 +64,7 @@ pub(crate) const FORM: Form = Form {
     check: Check::Nothing,
 };
 
-/// Operands that are no files.
+/// Operands that are not files.
 pub(crate) const NAMES: Spec = Spec {
     operands: Operands::Nothing,
     ..SPEC
@@ -99,7 +99,7 @@ const TSHARK: Spec = Spec {
     ..NAMES
 };
 
-/// tmux(1): formats may hold `#(command)`, which is why they are looked at.
+/// tmux(1): formats may contain `#(command)`, which is why they are checked.
 const TMUX_LIST: Spec = Spec {
     short: "as",
     valued: "Fft",
@@ -138,7 +138,7 @@ const PIP: Spec = Spec {
     ..NAMES
 };
 
-/// gh-api(1): `-X` `-f` `-F` `--input` send, `--hostname` asks another server, `--cache` writes.
+/// gh-api(1): `-X` `-f` `-F` `--input` send, `--hostname` selects another server, `--cache` writes.
 const GH_API: Spec = Spec {
     short: "i",
     valued: "HqtpX",
@@ -187,7 +187,7 @@ const NPM: Form = Form {
 pub(crate) const GITHUB: Reach = Reach::Server("github.com");
 const NPM_SERVER: Reach = Reach::Server("registry.npmjs.org");
 
-/// Every form; the first that fits is taken.
+/// All forms; the first match counts.
 pub(crate) const FORMS: &[Form] = &[
     // go: https://pkg.go.dev/cmd/go
     Form {
@@ -369,7 +369,7 @@ pub(crate) const FORMS: &[Form] = &[
         words: &["current"],
         ..CONFIGURED
     },
-    // npm: its own log and cache aside, these read; `.npmrc` configures them.
+    // npm: apart from its own log and cache, these read; `.npmrc` configures them.
     Form {
         words: &["ls"],
         spec: NPM_JSON,
@@ -432,7 +432,7 @@ pub(crate) const FORMS: &[Form] = &[
         reach: NPM_SERVER,
         ..FORM
     },
-    // cargo asks the compiler, or what its configuration names as one.
+    // cargo calls the compiler, or what its configuration names as one.
     Form {
         programs: &["cargo"],
         words: &["tree"],
@@ -503,7 +503,7 @@ pub(crate) const FORMS: &[Form] = &[
     },
 ];
 
-/// `npm help view`: other options choose a registry, a configuration or a directory.
+/// `npm help view`: other options select a registry, a configuration or a directory.
 const NPM_VIEW: Spec = Spec {
     long: &["json"],
     ..NAMES

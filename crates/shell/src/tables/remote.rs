@@ -1,13 +1,13 @@
-//! Forms that ask a server and change nothing there: containers, clusters, clouds, releases.
+//! Forms that query a server and change nothing there: containers, clusters, clouds, releases.
 //!
-//! What they show is fetched, so a state allows them as it allows fetching. An option that
-//! chooses another server, another configuration or a file is in no row.
+//! What they show is downloaded, so a state allows them like downloads. Options that select another server, another configuration
+//! or a file are in no row.
 
 use super::reading::{FORM, Form, NAMES, Reach};
 use crate::options::Spec;
 use crate::words::words;
 
-/// docker-ps(1) and its kin: `-H` `--context` `--config` stand before the subcommand and are in no form.
+/// docker-ps(1) and the like: `-H` `--context` `--config` come before the subcommand and are in no form.
 const DOCKER: Spec = Spec {
     short: "aqslnftd",
     valued: "",
@@ -30,7 +30,7 @@ const DOCKER_LOGS: Spec = Spec {
     ..DOCKER
 };
 
-/// kubectl(1): `--kubeconfig` `-s` `--token` `--as` `--raw` `--profile` `--cache-dir` choose or write.
+/// kubectl(1): `--kubeconfig` `-s` `--token` `--as` `--raw` `--profile` `--cache-dir` select or write something.
 const KUBECTL: Spec = Spec {
     short: "AwLRih",
     valued: "nlofcv",
@@ -44,7 +44,7 @@ const KUBECTL: Spec = Spec {
     ),
     ..NAMES
 };
-/// Here `-f` follows; of `kubectl get` it names a file.
+/// `-f` follows here; for `kubectl get` it names a file.
 const KUBECTL_LOGS: Spec = Spec {
     short: "fpAh",
     valued: "nlcv",
@@ -56,7 +56,7 @@ const KUBECTL_GET: Spec = Spec {
     ..KUBECTL
 };
 
-/// helm(1): `--post-renderer` `--kubeconfig` `--kube-apiserver` `--registry-config` run or choose.
+/// helm(1): `--post-renderer` `--kubeconfig` `--kube-apiserver` `--registry-config` run or select something.
 const HELM: Spec = Spec {
     short: "aAdqr",
     valued: "nfmol",
@@ -68,7 +68,7 @@ const HELM: Spec = Spec {
     ..NAMES
 };
 
-/// https://developer.hashicorp.com/terraform/cli: `-chdir` stands before the subcommand.
+/// https://developer.hashicorp.com/terraform/cli: `-chdir` comes before the subcommand.
 const TERRAFORM: Spec = Spec {
     exact: words!("-json -raw -no-color -state=* -state= -id=* -module-depth=*"),
     ..NAMES
@@ -127,7 +127,7 @@ const fn terraform(words: &'static [&'static str]) -> Form {
     }
 }
 
-/// Every form; the first that fits is taken.
+/// All forms; the first match counts.
 pub(crate) const REMOTE: &[Form] = &[
     docker(&["ps"], DOCKER_FILTERED),
     docker(&["images"], DOCKER_FILTERED),
@@ -203,7 +203,7 @@ pub(crate) const REMOTE: &[Form] = &[
     terraform(&["workspace", "show"]),
 ];
 
-/// Verbs of `aws` that show one thing; others that begin with `get-` write a file or make a credential.
+/// Verbs of `aws` that show one thing; others that begin with `get-` write a file or create a credential.
 pub(crate) const AWS_GETS: &[&str] = words!(
     "get-caller-identity get-bucket-acl get-bucket-cors get-bucket-encryption
      get-bucket-lifecycle-configuration get-bucket-location get-bucket-logging get-bucket-policy
@@ -216,7 +216,7 @@ pub(crate) const AWS_GETS: &[&str] = words!(
      get-topic-attributes get-console-output"
 );
 
-/// A service of `aws` with verbs that show something by other names.
+/// Services of `aws` with verbs that show something but have other names.
 pub(crate) const AWS_SHOWS: &[(&str, &[&str])] = &[
     ("s3", &["ls"]),
     ("logs", &["tail", "filter-log-events"]),
@@ -235,7 +235,7 @@ pub(crate) const AWS_BEFORE: &[(&str, bool)] = &[
     ("--no-paginate", false),
 ];
 
-/// Options of `aws` that choose another server, or take their words from a file.
+/// Options of `aws` that select another server, or read their words from a file.
 pub(crate) const AWS_STEERS: &[&str] = words!(
     "--endpoint-url --ca-bundle --no-verify-ssl --no-sign-request --cli-input-json --cli-input-yaml
      --cli-auto-prompt --generate-cli-skeleton --with-decryption --debug"
@@ -254,7 +254,7 @@ pub(crate) const GCLOUD_GROUPS: &[&str] = words!(
      secrets deploy workflows"
 );
 
-/// Options of `gcloud` that choose another account, or take their words from a file.
+/// Options of `gcloud` that select another account, or read their words from a file.
 pub(crate) const GCLOUD_STEERS: &[&str] = words!(
     "--flags-file --impersonate-service-account --access-token-file --account --configuration
      --log-http"

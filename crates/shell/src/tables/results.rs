@@ -1,6 +1,6 @@
-//! Options that name the file a program of unknown effect puts its result into.
+//! Options that name the output file of a program with unknown effects.
 
-/// Programs, and their options for a file: `-o f`, `-of`, `-out f`, `--output=f`.
+/// Programs with their options for a file: `-o f`, `-of`, `-out f`, `--output=f`.
 pub(crate) const RESULTS: &[(&[&str], &[&str])] = &[
     (
         &["gcc", "g++", "cc", "c++", "clang", "clang++", "ld", "as"],

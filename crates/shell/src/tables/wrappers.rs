@@ -1,19 +1,19 @@
-//! Commands that start the command in their words.
+//! Commands that start the command in their arguments.
 
 use crate::words::words;
 
-/// How much the exit code of a wrapper says about the command inside.
+/// What the exit code of a wrapper says about the inner command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Passes {
     /// It is the exit code of the command.
     Exit,
-    /// Only 0 means the same.
+    /// Only 0 has the same meaning.
     Success,
     /// Nothing.
     Nothing,
 }
 
-/// One wrapper.
+/// A wrapper.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Wrapper {
     pub(crate) names: &'static [&'static str],
@@ -23,12 +23,12 @@ pub(crate) struct Wrapper {
     pub(crate) valued: &'static str,
     /// Long options: `name`, `name=` with a value, `name?` with an optional one.
     pub(crate) long: &'static [&'static str],
-    /// How many operands stand before the command.
+    /// Number of operands before the command.
     pub(crate) operands: usize,
     pub(crate) passes: Passes,
-    /// Whether it is listed itself, as a change of privilege.
+    /// Whether the wrapper itself is listed, as a change of privilege.
     pub(crate) is_privilege: bool,
-    /// Whether builtins of the shell are meant inside.
+    /// Whether the inner command may be a builtin of the shell.
     pub(crate) keeps_builtins: bool,
 }
 
@@ -43,7 +43,7 @@ const WRAPPER: Wrapper = Wrapper {
     keeps_builtins: false,
 };
 
-/// Wrappers that are looked through by this table alone.
+/// Wrappers that this table describes completely.
 pub(crate) const WRAPPERS: &[Wrapper] = &[
     Wrapper {
         names: &["command"],

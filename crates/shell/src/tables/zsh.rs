@@ -1,8 +1,8 @@
-//! What zsh has and bash has not: builtins and names of variables.
+//! Builtins and variables that zsh has and bash lacks.
 
 use crate::words::words;
 
-/// Builtins that change what names mean, run text, or that are not read for another reason.
+/// Builtins that change what names mean, run text, or are refused for another reason.
 pub(crate) const BUILTINS: &[&str] = words!(
     "autoload bindkey bye chdir compadd comparguments compcall compctl compdescribe compfiles
      compgroups compquote compset comptags comptry compvalues disable echotc echoti emulate float
@@ -11,7 +11,7 @@ pub(crate) const BUILTINS: &[&str] = words!(
      zstyle"
 );
 
-/// Names whose value the shell itself looks at: what a name runs, where it looks, how it reads a line.
+/// Variables that the shell itself uses: what a name runs, where it is searched, how a line is parsed.
 pub(crate) const NAMES: &[&str] = &[
     // arrays tied to names of the environment
     "path",
@@ -48,39 +48,39 @@ pub(crate) const NAMES: &[&str] = &[
     "widgets",
     // the words of the line
     "argv",
-    // commands that run where none is written
+    // commands that run although none is written
     "NULLCMD",
     "READNULLCMD",
     "STTY",
-    // which characters begin a comment, and which are left out
+    // which characters begin a comment, and which are dropped
     "HISTCHARS",
     "histchars",
     "KEYBOARD_HACK",
-    // files that the shell writes, and whom it runs as
+    // files that the shell writes, and the user it runs as
     "TMPPREFIX",
     "TMPSUFFIX",
     "USERNAME",
     "ZDOTDIR",
 ];
 
-/// Beginnings of such names.
+/// Prefixes of such names.
 pub(crate) const NAME_PREFIXES: &[&str] = &["dis_", "zle_"];
 
-/// Endings of such names: functions that the shell calls.
+/// Suffixes of such names: functions that the shell calls.
 pub(crate) const NAME_SUFFIXES: &[&str] = &["_functions"];
 
-/// Names that evaluate what they are given as arithmetic.
+/// Names that evaluate their value as arithmetic.
 pub(crate) const INTEGERS: &[&str] = words!(
     "BAUD COLUMNS DIRSTACKSIZE EGID ERRNO EUID FUNCNEST GID HISTSIZE KEYTIMEOUT LINES LISTMAX
      LOGCHECK MAILCHECK PERIOD REPORTMEMORY REPORTTIME SAVEHIST SHLVL TMOUT TRY_BLOCK_ERROR
      TRY_BLOCK_INTERRUPT UID"
 );
 
-/// Names that a comparison with `=~` gives a value.
+/// Variables that a comparison with `=~` sets.
 pub(crate) const MATCHED: &[&str] = &["MATCH", "MBEGIN", "MEND", "match", "mbegin", "mend"];
 
-/// Letters behind `:` that change a value, as in `$name:t`.
+/// Letters after `:` that modify a value, as in `$name:t`.
 pub(crate) const MODIFIERS: &[u8] = b"aAcefFghlmnopPqQrstuwWxU&^*|#-";
 
-/// Letters of `set` that mean the same as in other shells.
+/// Letters of `set` with the same meaning as in other shells.
 pub(crate) const SET_LETTERS: &str = "euxvCo";

@@ -1,43 +1,43 @@
-//! Whether a command passes beside a listed one.
+//! Whether a command may be combined with a listed one.
 
 use interlock_core::facts::{Beside, SimpleCommand, Word};
 
 use crate::paths::program_name;
 use crate::words::words;
 
-/// A command that passes beside a listed one.
+/// A command that may be combined with a listed one.
 struct Companion {
     name: &'static str,
     takes: Takes,
 }
 
-/// What a companion may be given.
+/// What a companion may receive.
 enum Takes {
     /// Any words.
     Words,
     /// One literal directory of the project.
     Directory,
-    /// Its input from a pipe and no file.
+    /// Input from a pipe, but no file.
     Pipe(Filter),
 }
 
-/// The words of a filter that name no file.
+/// Words of a filter that name no file.
 struct Filter {
-    /// Letters of options that only choose what is printed.
+    /// Letters of options that only affect the output.
     plain: &'static str,
-    /// The same by long name.
+    /// The same with long names.
     plain_long: &'static str,
-    /// Operands that are no files; all of its operands where `None`.
+    /// Number of operands that are not files; `None` for all of them.
     operands: Option<usize>,
-    /// Letters of options whose value may stand apart.
+    /// Letters of options whose value may be a separate word.
     valued: &'static str,
-    /// The same by long name.
+    /// The same with long names.
     valued_long: &'static [&'static str],
-    /// Options that stand for the first operand.
+    /// Options that replace the first operand.
     instead: &'static [&'static str],
-    /// Letters of options by which it reads files all the same.
+    /// Letters of options that make it read files.
     files: &'static str,
-    /// The same by long name.
+    /// The same with long names.
     files_long: &'static [&'static str],
 }
 
@@ -69,7 +69,7 @@ const fn filter(
     }
 }
 
-/// Commands that pass beside a listed one.
+/// Commands that may be combined with a listed one.
 const COMPANIONS: [Companion; 22] = [
     Companion {
         name: "cd",
@@ -185,7 +185,7 @@ const COMPANIONS: [Companion; 22] = [
     },
 ];
 
-/// Tells whether a command passes beside a listed one.
+/// Returns whether a command may be combined with a listed one.
 pub(super) fn read(command: &SimpleCommand) -> Beside {
     let name = command.words.first().and_then(Word::literal);
     let name = name.map(|name| program_name(name).unwrap_or(name));
@@ -211,7 +211,7 @@ pub(super) fn read(command: &SimpleCommand) -> Beside {
 
 /// Returns the first option of a filter that is in none of its lists.
 ///
-/// Options by which it reads files are refused as such; every word behind `--` is an operand.
+/// Options that make it read files are refused as such; every word after `--` is an operand.
 fn odd_option<'a>(filter: &Filter, command: &'a SimpleCommand) -> Option<&'a str> {
     let mut takes_value = false;
     let words = command.words.iter().skip(1).map(Word::literal);
@@ -229,7 +229,7 @@ fn odd_option<'a>(filter: &Filter, command: &'a SimpleCommand) -> Option<&'a str
     None
 }
 
-/// Tells whether a filter is given files to read beside its pipe.
+/// Returns whether a filter reads files besides its pipe.
 fn names_files(filter: &Filter, command: &SimpleCommand) -> bool {
     let Some(mut free) = filter.operands else {
         return false;
@@ -238,7 +238,7 @@ fn names_files(filter: &Filter, command: &SimpleCommand) -> bool {
     let mut only_operands = false;
     for (at, word) in command.words.iter().enumerate().skip(1) {
         let Some(text) = word.literal() else {
-            // One word in quotes is one operand; any other may be many.
+            // A quoted word is one operand; any other may become many.
             let single = matches!(word, Word::Dynamic(source) if source.starts_with('"'));
             if std::mem::take(&mut takes_value) && single {
                 continue;
@@ -274,7 +274,7 @@ fn names_files(filter: &Filter, command: &SimpleCommand) -> bool {
     false
 }
 
-/// What one option word of a filter says.
+/// What one option word of a filter contains.
 #[derive(Debug, Clone, Copy, Default)]
 struct Given {
     reads_files: bool,
@@ -283,7 +283,7 @@ struct Given {
 }
 
 impl Given {
-    /// Tells whether every option of a word is in a list of its filter.
+    /// Returns whether every option of a word is in a list of its filter.
     fn is_listed(filter: &Filter, word: &str) -> bool {
         if word.starts_with("--") {
             let name = word.split_once('=').map_or(word, |(name, _)| name);

@@ -1,4 +1,4 @@
-//! Code that a line gives to an interpreter.
+//! Code that a line passes to an interpreter.
 
 use crate::words::words;
 
@@ -6,14 +6,14 @@ use interlock_core::facts::{CommandClass, InlineCode, SimpleCommand, Word};
 
 use super::base;
 
-/// How an interpreter is given code by its words: letters, long names and verbs.
+/// How an interpreter receives code in its words: letters, long names and verbs.
 struct Inline {
     programs: &'static [&'static str],
     letters: &'static str,
     long: &'static [&'static str],
-    /// First words behind which code stands.
+    /// First words after which code follows.
     verbs: &'static [&'static str],
-    /// Options, by letter and long name, whose value stands in the next word.
+    /// Options, by letter and long name, whose value is the next word.
     valued: &'static str,
     valued_long: &'static [&'static str],
 }
@@ -27,7 +27,7 @@ const INLINE_NONE: Inline = Inline {
     valued_long: &[],
 };
 
-/// Interpreters that run files too; every other one is taken to be given code.
+/// Interpreters that also run files; every other one is assumed to receive code.
 const INLINE: [Inline; 7] = [
     Inline {
         programs: &["python", "python2", "python3", "pypy", "pypy3"],
@@ -74,7 +74,7 @@ const INLINE: [Inline; 7] = [
     },
 ];
 
-/// Tells whether the words of an interpreter give it code.
+/// Returns whether the words of an interpreter contain code.
 pub(super) fn read(command: &SimpleCommand) -> InlineCode {
     let name = command.words.first().and_then(Word::literal);
     let name = name.map(base);

@@ -1,4 +1,4 @@
-//! How a command may hand out what a file holds.
+//! How a command may reveal the contents of a file.
 
 use interlock_core::facts::{CommandClass, HandsOut, SimpleCommand, Word};
 
@@ -44,16 +44,16 @@ const COMMANDS: &[&[&str]] = &[
     &["sops", "--decrypt"],
 ];
 
-/// Writers that never read what they are given.
+/// Writers that never read their operands.
 const KEEPS_TEXT: &[&str] = &[
     "touch", "mkdir", "mktemp", "mkfifo", "chmod", "chown", "chgrp", "tee", "truncate", "setfacl",
 ];
 
-/// Verbs of version control that print what files hold.
+/// Git verbs that print the contents of files.
 const SHOWS: &str = "show cat-file cat blame annotate diff difftool diff-tree diff-index diff-files archive whatchanged \
     range-diff format-patch checkout-index";
 
-/// Beginnings of the options by which a history is told with what changed in it.
+/// Prefixes of options with which a history includes changes.
 const WITH_CHANGES: [&str; 9] = [
     "-p",
     "-u",
@@ -66,16 +66,16 @@ const WITH_CHANGES: [&str; 9] = [
     "--color-words",
 ];
 
-/// Programs that pack files, also onto their standard output.
+/// Programs that pack files, possibly to standard output.
 const PACKS: &[&str] = &[
     "tar", "gtar", "bsdtar", "zip", "7z", "7za", "7zz", "ar", "cpio",
 ];
 
-/// Tells how a command may hand out what a file holds.
+/// Determines how a command may reveal the contents of a file.
 pub(super) fn read(command: &SimpleCommand) -> HandsOut {
     let words: Vec<&str> = command.words.iter().filter_map(Word::literal).collect();
     let name = words.first().map_or("", |name| base(name));
-    // `-n x` may stand between the words, and `secret/x` is `secret x`.
+    // `-n x` may be between the words, and `secret/x` is `secret x`.
     let begins = |known: &&[&str]| {
         let mut rest = words.iter().skip(1);
         let mut wanted = known.iter().skip(1);
@@ -93,7 +93,7 @@ pub(super) fn read(command: &SimpleCommand) -> HandsOut {
     if command.opaque.is_some() && command.class == CommandClass::Interpreter {
         return HandsOut::InWords(1);
     }
-    // What a program copies, packs or sends it reads, however the file is handed to it.
+    // A program reads what it copies, packs or sends, however it receives the file.
     let copies = matches!(command.class, CommandClass::Writer | CommandClass::Network)
         && !KEEPS_TEXT.contains(&name);
     if copies || PACKS.contains(&name) {
@@ -102,7 +102,7 @@ pub(super) fn read(command: &SimpleCommand) -> HandsOut {
     HandsOut::Nothing
 }
 
-/// Returns the first word of a version control command that may name a file of which it prints what it holds.
+/// Returns the first word of a git command that may name a file whose contents it prints.
 fn shown_from(command: &SimpleCommand) -> Option<usize> {
     let mut words = command.words.iter().enumerate().skip(1);
     let (at, verb) = words.find_map(|(at, word)| {
@@ -116,7 +116,7 @@ fn shown_from(command: &SimpleCommand) -> Option<usize> {
     };
     match verb {
         "log" => begins(&WITH_CHANGES).then_some(1),
-        // Its pattern is no file, unless an option says it.
+        // Its pattern is not a file, unless an option says so.
         "grep" if !begins(&["-e", "-f", "--regexp", "--file"]) => {
             let is_operand = |(at, word): (usize, &Word)| {
                 let is_option = word.literal().is_some_and(|text| text.starts_with('-'));

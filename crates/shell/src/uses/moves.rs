@@ -1,14 +1,14 @@
-//! Options by which a program works in another directory than it was started in.
+//! Options that make a program work in another directory than it was started in.
 
 use interlock_core::facts::Word;
 
 use crate::paths::program_name;
 
-/// The options of some programs that choose their directory.
+/// Options of some programs that select their directory.
 struct Row {
     programs: &'static [&'static str],
     options: &'static [&'static str],
-    /// The file in the directory that their value may name in its place.
+    /// File in the directory that their value may name instead.
     file: Option<&'static str>,
 }
 
@@ -47,16 +47,16 @@ const fn row(programs: &'static [&'static str], options: &'static [&'static str]
     }
 }
 
-/// What is left of a command without the options that choose its directory, and where they lead.
+/// A command without the options that select its directory, and those directories.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Moves {
-    /// Indices of the words that stay.
+    /// Indices of the remaining words.
     pub(super) words: Vec<usize>,
-    /// The directories in their order; `None`: not known.
+    /// The directories in order; `None` if unknown.
     pub(super) directories: Vec<Option<String>>,
 }
 
-/// Finds the options of a command that choose its directory; `None`: it has none.
+/// Finds the options of a command that select its directory; returns `None` if it has none.
 pub(super) fn read(words: &[Word]) -> Option<Moves> {
     let name = words.first()?.literal()?;
     let name = program_name(name).unwrap_or(name);
@@ -86,7 +86,7 @@ pub(super) fn read(words: &[Word]) -> Option<Moves> {
     (!found.directories.is_empty()).then_some(found)
 }
 
-/// Where the value of an option stands.
+/// The value of an option.
 enum Value<'a> {
     Next,
     Joined(&'a str),
@@ -105,7 +105,7 @@ impl Row {
                 None if option.starts_with("--") => return None,
                 None => rest,
             };
-            // What is not known leads nobody knows where.
+            // An unknown value leads to an unknown directory.
             Some(Value::Joined(word.literal().map_or("/", |_| joined)))
         })
     }

@@ -1,7 +1,7 @@
-//! Which words behind an entry of evidence leave a check what it is.
+//! Words after an evidence entry that do not weaken a check.
 //!
-//! A check that runs fewer tests, or none, still ends with 0. So only words
-//! that are known to choose nothing keep the proof; the table is read row by row.
+//! A check that runs fewer tests, or none, still exits with 0. So only words that are known to select nothing keep the proof; the
+//! table is checked row by row.
 
 mod rows;
 
@@ -12,7 +12,7 @@ use interlock_core::facts::{CommandClass, Selection, SimpleCommand, Word};
 use super::{base, has};
 use rows::{ASKS, COUNTED, LAUNCHERS, LOADED, ONLY_SAYS, OWN_SCRIPT, ROWS, Row, UNDONE};
 
-/// Directories of a project that hold the programs of its own environment.
+/// Directories of a project that contain the programs of its own environment.
 const ENVIRONMENTS: [&str; 5] = [
     "venv/bin",
     ".venv/bin",
@@ -21,7 +21,7 @@ const ENVIRONMENTS: [&str; 5] = [
     "vendor/bin",
 ];
 
-/// Tells of each word of a command, its name first, whether it may make a check test less.
+/// Returns for each word of a command, its name first, whether it may make a check test less.
 pub(super) fn read(command: &SimpleCommand) -> Vec<Selection> {
     let words: Vec<Option<Cow<'_, str>>> = command.words.iter().map(known).collect();
     let words: Vec<Option<&str>> = words.iter().map(Option::as_deref).collect();
@@ -30,7 +30,7 @@ pub(super) fn read(command: &SimpleCommand) -> Vec<Selection> {
         CommandClass::ProjectCode | CommandClass::Interpreter | CommandClass::Unknown
     );
     let row = row_of(&words);
-    // With some words a runner only reads; its row knows none of them.
+    // With some words a runner only reads; its row has none of them.
     if row.is_none() && !runs_code {
         return said(&words);
     }
@@ -47,7 +47,7 @@ pub(super) fn in_environment<'a>(path: &'a str, directory: Option<&str>) -> Opti
     ENVIRONMENTS.contains(&folder).then_some(name)
 }
 
-/// Reads the words of a command that runs no code of the project: it may only say what it would do.
+/// Classifies the words of a command that runs no code of the project: it may only report what it would do.
 fn said(words: &[Option<&str>]) -> Vec<Selection> {
     let begins = |entry: &[&str]| {
         let mut words = words.iter().flatten();
@@ -80,7 +80,7 @@ fn said(words: &[Option<&str>]) -> Vec<Selection> {
         .collect()
 }
 
-/// Returns the text of a word, with the number of processors in the place of what asks for it.
+/// Returns the text of a word, with the number of processors in place of a query for it.
 fn known(word: &Word) -> Option<Cow<'_, str>> {
     match word {
         Word::Literal(text) => Some(Cow::Borrowed(text)),
@@ -99,15 +99,15 @@ fn named(name: &str) -> Option<&'static Row> {
     ROWS.iter().find(|row| row.programs.contains(&name))
 }
 
-/// Tells whether a program is known to hand words on to one that they name.
+/// Returns whether a program is known to pass words on to another one that they name.
 fn launches(words: &[Option<&str>]) -> bool {
     let first = words.first().copied().flatten();
     first.is_some_and(|name| has(LAUNCHERS, base(name)))
 }
 
-/// Returns the row of the first runner that a command runs (`npx jest`).
+/// Returns the row of the first runner in a command (`npx jest`).
 ///
-/// Only what is known to hand words on is looked through: in `make pytest` they are make's.
+/// Only known launchers are followed: in `make pytest` the words are make's.
 fn row_of(words: &[Option<&str>]) -> Option<&'static Row> {
     let first = words.first().copied().flatten()?;
     if launches(words)
@@ -121,7 +121,7 @@ fn row_of(words: &[Option<&str>]) -> Option<&'static Row> {
     named(first).or_else(|| is_script.then_some(&OWN_SCRIPT))
 }
 
-/// Reads words along the row of a runner; another runner's name behind a launcher changes it.
+/// Classifies words by the row of a runner; the name of another runner after a launcher changes it.
 fn roles(row: Option<&'static Row>, words: &[Option<&str>]) -> Vec<Selection> {
     let mut found = vec![Selection::Selects; words.len()];
     let Some(mut row) = row else { return found };
@@ -159,7 +159,7 @@ fn roles(row: Option<&'static Row>, words: &[Option<&str>]) -> Vec<Selection> {
     found
 }
 
-/// Tells what one word is to its row, with the word behind it.
+/// Classifies one word by its row, with the following word.
 fn role(row: &Row, behind: bool, word: &str, next: Option<&str>) -> Selection {
     let (alone, valued) = if behind {
         (row.behind, row.behind_valued)
@@ -205,14 +205,14 @@ fn is_number(text: &str) -> bool {
     !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit())
 }
 
-/// Tells whether an option's value makes a runner run nothing, or code of its own.
+/// Returns whether an option's value makes a runner run nothing, or other code.
 fn voids(option: &str, value: &str) -> bool {
     let is_path = value.contains(['/', '\\', '@']) || value.starts_with('.');
     let is_module = [".js", ".mjs", ".cjs", ".ts", ".py", ".rb"]
         .iter()
         .any(|end| value.ends_with(end));
     match option {
-        // Written as hexadecimal a number may be 0 as well.
+        // A hexadecimal number may be 0, too.
         "-count" => !is_number(value) || value.trim_start_matches('0').is_empty(),
         // It imports the module of a category.
         "-W" => value.contains('.'),
@@ -225,7 +225,7 @@ fn voids(option: &str, value: &str) -> bool {
     }
 }
 
-/// Tells whether a word is an option of `valued` with its value behind `=`.
+/// Returns whether a word is an option of `valued` with its value after `=`.
 fn joined(valued: &str, word: &str) -> bool {
     if word
         .split_once('=')
@@ -240,7 +240,7 @@ fn joined(valued: &str, word: &str) -> bool {
     })
 }
 
-/// Tells whether a word is letters that may all be joined.
+/// Returns whether a word consists of letters that may all be combined.
 fn letters_keep(row: &Row, word: &str) -> bool {
     let Some(letters) = word.strip_prefix('-').filter(|letters| !letters.is_empty()) else {
         return false;
@@ -251,7 +251,7 @@ fn letters_keep(row: &Row, word: &str) -> bool {
     letters.chars().all(|letter| row.letters.contains(letter))
 }
 
-/// Tells whether short options of pytest choose nothing: `-r` takes the letters behind it.
+/// Returns whether short options of pytest select nothing: `-r` takes the following letters.
 fn pytest_letters(letters: &str) -> bool {
     let plain = letters.trim_start_matches(['q', 'v', 's', 'x', 'l']);
     plain.is_empty()
@@ -264,7 +264,7 @@ fn pytest_letters(letters: &str) -> bool {
 mod tests {
     use super::*;
 
-    /// Tells whether all `words` behind `entry` keep the check what it is.
+    /// Returns whether all `words` after `entry` keep the check unchanged.
     fn check(entry: &str, words: &str) -> bool {
         let line = format!("{entry} {words}");
         let line: Vec<Option<&str>> = line.split_ascii_whitespace().map(Some).collect();

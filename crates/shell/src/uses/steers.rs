@@ -1,8 +1,8 @@
-//! What an entry of `allowed_commands` allows behind its own words.
+//! What an entry of `allowed_commands` allows after its own words.
 //!
-//! An entry covers its program, not what further words make of it. Behind an entry pass plain
-//! operands and the options that the table of its program calls harmless. Every other option has
-//! to stand in the entry itself, or the entry ends with ` *` and opens them all.
+//! An entry covers its program, not every use of it. After an entry, plain operands are allowed, and the options that the table
+//! of its program lists as harmless. Every other option must be in the entry itself, or the entry must end with ` *`, which
+//! allows all of them.
 
 mod rows;
 
@@ -11,16 +11,16 @@ use interlock_core::facts::{CommandClass, EnvUse, SimpleCommand, Steering, Word,
 use super::{base, has};
 use rows::{ABOUT_ITSELF, Behind, Operands, Row, UNKNOWN, find};
 
-/// Programs of the network whose options the shell reader knows.
+/// Network programs whose options the shell parser knows.
 const FETCHING: [&str; 2] = ["curl", "wget"];
 
-/// Options whose value is taken only where it is a count: without one they stand alone.
+/// Options whose value must be a number: otherwise they have no value.
 const COUNTS: &str = "-j -l -O --jobs --parallel --threads --load-average";
 
-/// Options of a place or a file, as entries have them.
+/// Options for a directory or a file, as in entries.
 const PLACES: &str = "-C -f -I -p -b -d --directory --file --project-dir";
 
-/// Makes the use of a word that is no goal and opens nothing.
+/// Creates the use of a word that is not a goal and opens nothing.
 fn steering(steers: Steering) -> WordUse {
     WordUse {
         steers,
@@ -28,7 +28,7 @@ fn steering(steers: Steering) -> WordUse {
     }
 }
 
-/// Tells of each word of a command, its name first, whether it steers the program.
+/// Returns for each word of a command, its name first, how it steers the program.
 pub(super) fn read(env: &EnvUse, command: &SimpleCommand) -> Vec<WordUse> {
     let name = command.words.first().and_then(|name| name.literal());
     let is_known = matches!(
@@ -42,7 +42,7 @@ pub(super) fn read(env: &EnvUse, command: &SimpleCommand) -> Vec<WordUse> {
     Reading::new(env, command).all()
 }
 
-/// Where the reading of a command's words stands.
+/// The state of classifying a command's words.
 struct Reading<'a> {
     env: &'a EnvUse,
     command: &'a SimpleCommand,
@@ -54,11 +54,11 @@ struct Reading<'a> {
     only_operands: bool,
 }
 
-/// What an option word is to its row.
+/// The classification of an option word by its row.
 enum Given {
-    /// Harmless; tells whether the next word is its value.
+    /// Harmless; `true` if the next word is its value.
     Harmless(bool),
-    /// Not in the table, or with a value that may steer.
+    /// Not in the table, or with a value that may steer the program.
     Unknown,
 }
 
@@ -86,7 +86,7 @@ impl<'a> Reading<'a> {
             if let Some(place) = found.get_mut(at) {
                 *place = steer;
             }
-            // The value of an option that an entry has is no thing to do.
+            // The value of an option in the entry is not a goal.
             let is_place = matches!(steer.steers, Steering::Steers | Steering::Unlisted)
                 && word.literal().is_some_and(|text| has(PLACES, text));
             if takes_next || is_place {
@@ -96,7 +96,7 @@ impl<'a> Reading<'a> {
         found
     }
 
-    /// Takes one word; tells whether the next one is its value.
+    /// Classifies one word; also returns whether the next one is its value.
     fn word(&mut self, at: usize, word: &'a Word, next: Option<&Word>) -> (WordUse, bool) {
         let text = match word {
             Word::Literal(text) => text.as_str(),
@@ -124,7 +124,7 @@ impl<'a> Reading<'a> {
         }
     }
 
-    /// Takes a word of which only the beginning is known.
+    /// Classifies a word of which only the beginning is known.
     fn dynamic(&mut self, source: &'a str) -> WordUse {
         let bare = source.trim_start_matches('"');
         let end = bare
@@ -134,7 +134,7 @@ impl<'a> Reading<'a> {
         if self.only_operands || !start.starts_with('-') {
             return self.operand(start);
         }
-        // The name of the option has to stand there, and its value may be anything.
+        // The name of the option must be known; its value may be anything.
         let is_named = start.contains('=') || !start.starts_with("--") && !self.row.one_dash;
         let stands_for = format!("{start}/");
         steering(match given(self.row, &stands_for, None) {
@@ -203,7 +203,7 @@ impl<'a> Reading<'a> {
     }
 }
 
-/// Tells whether `text` is among `known`; a name with `_` takes names of tests behind a blank.
+/// Returns whether `text` is in `known`; a name with `_` is followed by names of tests.
 fn is_known(known: &str, text: &str) -> bool {
     let is_name = |c: char| c.is_ascii_alphanumeric() || "._* -".contains(c);
     match text.split_once(' ') {
@@ -212,12 +212,12 @@ fn is_known(known: &str, text: &str) -> bool {
     }
 }
 
-/// Tells whether a value names a file and not something built in.
+/// Returns whether a value names a file and not something built in.
 fn is_path(value: &str) -> bool {
     value.contains(['/', '.', '\\', '@'])
 }
 
-/// Finds an option in a row.
+/// Looks up an option in a row.
 fn given(row: &Row, text: &str, next: Option<&Word>) -> Given {
     if row.one_dash && text.starts_with("-D") && !row.properties.is_empty() {
         let name = text.trim_start_matches("-D").split('=').next();
@@ -241,7 +241,7 @@ fn given(row: &Row, text: &str, next: Option<&Word>) -> Given {
     }
 }
 
-/// Finds an option by its whole name.
+/// Looks up an option by its full name.
 fn whole(row: &Row, name: &str, value: Option<&str>, next: Option<&Word>) -> Option<Given> {
     let knows = |list: &str| {
         let other = || match name.strip_prefix("--") {
@@ -273,7 +273,7 @@ fn whole(row: &Row, name: &str, value: Option<&str>, next: Option<&Word>) -> Opt
     (knows(row.flags) && value.is_some_and(switches)).then_some(Given::Harmless(false))
 }
 
-/// Finds letters behind one dash.
+/// Looks up letters after one dash.
 fn joined(row: &Row, letters: &str, next: Option<&Word>) -> Given {
     let mut rest = letters.chars();
     while let Some(letter) = rest.next() {
@@ -290,7 +290,7 @@ fn joined(row: &Row, letters: &str, next: Option<&Word>) -> Given {
                 _ => Given::Unknown,
             };
         }
-        // A word of one dash that is no letter of the row is none at all.
+        // A word with one dash that is not a letter of the row is unknown.
         if row.one_dash || !row.letters.contains(letter) {
             return Given::Unknown;
         }
@@ -298,9 +298,9 @@ fn joined(row: &Row, letters: &str, next: Option<&Word>) -> Given {
     Given::Harmless(false)
 }
 
-/// Tells whether an option takes the word behind it.
+/// Returns whether an option takes the following word.
 ///
-/// What begins with `-` is read as an option of its own, so that nothing hides as a value.
+/// A word that begins with `-` is parsed as an option of its own, so that nothing hides as a value.
 fn takes(option: &str, next: Option<&Word>) -> bool {
     let is_count = |text: &str| {
         matches!(text, "auto" | "all")
@@ -320,12 +320,12 @@ fn takes(option: &str, next: Option<&Word>) -> bool {
     }
 }
 
-/// Wrappers that add words of their own finding.
+/// Wrappers that add words which they determine themselves.
 const APPENDING: [&str; 6] = ["xargs", "parallel", "find", "fd", "fdfind", "entr"];
 
-/// Tells whether the line itself makes the text of a word, and may make it an option.
+/// Returns whether the line itself creates the text of a word, and may make it an option.
 ///
-/// A variable that the line does not set is the person's.
+/// A variable that the line does not set is controlled by the person.
 fn is_of_line(env: &EnvUse, command: &SimpleCommand, source: &str) -> bool {
     if command
         .via

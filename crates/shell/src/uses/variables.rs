@@ -1,10 +1,10 @@
-//! Which programs a variable steers, and whether it chooses what a check tests.
+//! Which programs a variable affects, and whether it selects tests.
 //!
-//! Whatever is not named here may choose a program, a module, a configuration or a place.
+//! A variable that is not named here may select a program, a module, a configuration or a directory.
 
 use interlock_core::{facts::SteersPrograms, policy::wildcard_matches};
 
-/// Names that steer no program: language, colours, terminal, and how much is said.
+/// Variables that affect no program: language, colours, terminal, and verbosity.
 // Other values of pagers than `cat`, and of temporary directories, are refused by name before this table is asked.
 const EVERYWHERE: &str = "CI CONTINUOUS_INTEGRATION GITHUB_ACTIONS LANG LANGUAGE LC_* TZ TERM COLORTERM COLUMNS LINES COLOR NO_COLOR \
     FORCE_COLOR CLICOLOR CLICOLOR_FORCE NODE_ENV NODE_NO_WARNINGS NODE_DISABLE_COLORS PYTHONUNBUFFERED \
@@ -14,7 +14,7 @@ const EVERYWHERE: &str = "CI CONTINUOUS_INTEGRATION GITHUB_ACTIONS LANG LANGUAGE
     DO_NOT_TRACK DISABLE_TELEMETRY NEXT_TELEMETRY_DISABLED ASTRO_TELEMETRY_DISABLED TURBO_TELEMETRY_DISABLED \
     CHECKPOINT_DISABLE PY_COLORS DOTNET_CLI_TELEMETRY_OPTOUT DOTNET_NOLOGO";
 
-/// Names that steer nothing of these programs.
+/// Variables that do not affect these programs.
 const OF_PROGRAMS: [(&str, &str); 8] = [
     (
         "npm npx pnpm pnpx yarn bun bunx node jest vitest mocha ava tap playwright cypress eslint prettier tsc \
@@ -36,11 +36,11 @@ const OF_PROGRAMS: [(&str, &str); 8] = [
     ("gh", "GH_PROMPT_DISABLED GH_NO_UPDATE_NOTIFIER"),
 ];
 
-/// Names of variables that choose what is tested, or how it is run.
+/// Variables that select tests, or how they run.
 const CHOOSING: &str = "PYTEST* TOX* NOX* NOSE* JEST* VITEST* MOCHA* AVA_* KARMA* PLAYWRIGHT* CYPRESS* GTEST* CTEST* \
     NEXTEST* RUST_TEST* TEST* *_TEST *_TESTS *SKIP* *FILTER* *_ONLY* *OPTS *OPTIONS *FLAGS *ARGS *_GREP";
 
-/// Tells of which programs setting `name` steers what they do.
+/// Returns which programs are affected by setting `name`.
 pub(crate) fn steers(name: &str) -> SteersPrograms {
     let is = |pattern: &str| wildcard_matches(pattern, name);
     if words(EVERYWHERE).any(is) {
@@ -54,7 +54,7 @@ pub(crate) fn steers(name: &str) -> SteersPrograms {
     )
 }
 
-/// Tells whether a variable chooses what is tested, by its name.
+/// Returns whether a variable selects tests, by its name.
 pub(crate) fn chooses_tests(name: &str) -> bool {
     let upper = name.to_ascii_uppercase();
     words(CHOOSING).any(|pattern| wildcard_matches(pattern, &upper))

@@ -1,4 +1,4 @@
-//! Arithmetic: bash evaluates names again and again, and runs what it finds in subscripts.
+//! Arithmetic: bash evaluates names repeatedly, and runs what it finds in subscripts.
 
 use super::{Step, Walker};
 use crate::state::{Value, number};
@@ -22,7 +22,7 @@ const SHELL_NAMES: &[&str] = &[
 ];
 
 impl Walker<'_> {
-    /// Walks an arithmetic expression; anything but certain numbers is refused.
+    /// Walks an arithmetic expression; anything except certain numbers is refused.
     pub(crate) fn arith(&mut self, arith: &Arith) -> Step {
         for piece in &arith.pieces {
             match piece {
@@ -68,7 +68,7 @@ impl Walker<'_> {
         self.facts.used(name);
         match self.state.get(name) {
             Some(Value::Scalar(value)) if value.is_number() => return Ok(()),
-            // Set to numbers only, or left alone: as if never set.
+            // Set only to numbers, or not at all: as if never set.
             Some(Value::Scalar(_)) if !self.state.not_numbers.borrow().contains(name) => {}
             Some(_) => {
                 return Err(format!(
@@ -125,7 +125,7 @@ impl Walker<'_> {
         }
     }
 
-    /// Notes the names that an expression sets; they are numbers from here on.
+    /// Records the names that an expression sets, which are numbers from here on.
     pub(crate) fn arith_assigns(&mut self, arith: &Arith) {
         for piece in &arith.pieces {
             if let Piece::Text { text, .. } = piece {
@@ -142,7 +142,7 @@ impl Walker<'_> {
         for name in assigned {
             match self.state.get(name) {
                 Some(Value::Array) => {}
-                // An unknown outcome, but a number whichever name is assigned.
+                // The result is unknown, but a number for every assigned name.
                 Some(_) => self.state.set(name, number(name)),
                 None if !text.contains('[') => self.state.set(name, number(name)),
                 None => self.state.set_array(name),
@@ -151,7 +151,7 @@ impl Walker<'_> {
         }
     }
 
-    /// Walks what stands between `[[` and `]]`.
+    /// Walks the tokens between `[[` and `]]`.
     pub(super) fn test_tokens(&mut self, tokens: &[TestToken]) -> Step {
         for (at, token) in tokens.iter().enumerate() {
             let TestToken::Word(word) = token else {
@@ -188,7 +188,7 @@ impl Walker<'_> {
         Ok(())
     }
 
-    /// Takes a word that the shell treats as the name of a variable.
+    /// Handles a word that the shell treats as the name of a variable.
     pub(crate) fn plain_name(&mut self, name: &Arg) -> Result<String, String> {
         if name
             .literal()
@@ -219,7 +219,7 @@ impl Walker<'_> {
         }
     }
 
-    /// Refuses a line in which `declare` gives text to an array: bash reads `(…)` in it again.
+    /// Refuses a line in which `declare` assigns text to an array: bash parses `(…)` in it again.
     pub(crate) fn check_declared(&self) -> Step {
         let arrays = self.state.arrays.borrow();
         match self

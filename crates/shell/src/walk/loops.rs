@@ -1,11 +1,11 @@
-//! Loops and branches: what holds before the body runs a second time.
+//! Loops and branches: what holds before the body runs again.
 
 use super::{Proof, Step, Walker};
 use crate::state::Touched;
 use crate::syntax::{Arith, List, Word};
 use crate::value::{Arg, Dynamic};
 
-/// The most values of a loop that are taken one by one.
+/// Maximum number of loop values that are handled one by one.
 const VALUES_MAX: usize = 100;
 
 impl Walker<'_> {
@@ -34,7 +34,7 @@ impl Walker<'_> {
         result
     }
 
-    /// Finds what a body changes and forgets it.
+    /// Determines what a body changes, and forgets it.
     fn settle(&mut self, body: impl FnOnce(&mut Self) -> Step) -> Result<Touched, String> {
         let mark = self.facts.mark();
         let saved = self.state.clone();
@@ -76,7 +76,7 @@ impl Walker<'_> {
         let settled = self.state.clone();
         let mut touched = settled.touched.clone();
         for value in values {
-            // Each value meets only what holds whatever the others did.
+            // Each value sees only what holds whatever the others did.
             self.state = settled.clone();
             self.give(name, value.clone());
             self.list(body, Proof::NONE)?;
@@ -137,7 +137,7 @@ impl Walker<'_> {
             for pattern in patterns {
                 self.pieces(&pattern.pieces)?;
             }
-            // `;&` falls through, so an arm may begin where the one before it ended.
+            // `;&` falls through, so an arm may begin with the state in which the previous one ended.
             self.state = after.clone();
             self.list(list, Proof::NONE)?;
             after.join(&self.state);

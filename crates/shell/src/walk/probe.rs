@@ -1,8 +1,7 @@
-//! Where a command could be started through a program that reports its exit code.
+//! Where a command can be started through a program that reports its exit code.
 //!
-//! Only a word that stands in the line itself, that the shell would look up as a program
-//! and that runs before the shell goes on. What the line does to the shell that runs it
-//! takes the places of all its commands away.
+//! This needs a word in the line itself that the shell would look up as a program and whose command runs before the shell
+//! continues. If the line changes the shell that runs it, none of its commands has such a place.
 
 use interlock_core::facts::{CommandSpan, Probe};
 
@@ -11,7 +10,7 @@ use crate::syntax::{Redirect, RedirectKind, Simple};
 use crate::tables::programs::BUILTINS;
 use crate::value::Arg;
 
-/// Descriptors below this one are the line's own.
+/// Descriptors below this one belong to the line.
 const OWN_DESCRIPTORS: u32 = 9;
 
 /// Builtins that are listed as programs.
@@ -20,7 +19,7 @@ const LIKE_PROGRAMS: &[&str] = &[
 ];
 
 impl Walker<'_> {
-    /// Returns the place of a command that is looked up as a program, where it has one.
+    /// Returns the place of a command that is looked up as a program, if it has one.
     pub(super) fn probe(&self, simple: &Simple, args: &[Arg]) -> Option<Probe> {
         let first = simple.words.first()?;
         let name = first.plain()?;
@@ -42,7 +41,7 @@ impl Walker<'_> {
         })
     }
 
-    /// Notes redirections that touch descriptors a line has no reason to know.
+    /// Records redirections that use descriptors which a line has no reason to know.
     pub(super) fn check_descriptors(&mut self, redirects: &[Redirect]) {
         self.facts.unprobed |= redirects.iter().any(|redirect| {
             redirect.variable.is_some()
@@ -52,7 +51,7 @@ impl Walker<'_> {
     }
 }
 
-/// Returns whether a redirection copies a descriptor that is not one of the line's own.
+/// Returns whether a redirection copies a descriptor that does not belong to the line.
 fn is_odd_copy(redirect: &Redirect) -> bool {
     let RedirectKind::Duplicate { target, output } = &redirect.kind else {
         return false;
@@ -63,12 +62,12 @@ fn is_odd_copy(redirect: &Redirect) -> bool {
     let number = text.strip_suffix('-').unwrap_or(&text);
     match number.parse::<u32>() {
         Ok(number) => number >= OWN_DESCRIPTORS,
-        // `>& file` writes a file; `<& word` is nothing but a descriptor.
+        // `>& file` writes a file; `<& word` is always a descriptor.
         Err(_) => !number.is_empty() && !*output,
     }
 }
 
-/// Returns whether a redirection leaves a command without input.
+/// Returns whether a redirection closes a command's input.
 fn closes_input(redirect: &Redirect) -> bool {
     let RedirectKind::Duplicate { target, output } = &redirect.kind else {
         return false;

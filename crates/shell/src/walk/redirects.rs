@@ -1,4 +1,4 @@
-//! Redirections as reads, writes and network.
+//! Redirections as reads, writes and network access.
 
 use interlock_core::facts::NetworkDirection;
 
@@ -7,7 +7,7 @@ use crate::syntax::{Piece, Redirect, RedirectKind, Simple};
 use crate::value::Arg;
 
 impl Walker<'_> {
-    /// Returns what reaches the standard input of a command.
+    /// Returns the standard input of a command.
     pub(super) fn input(&self, redirects: &[Redirect], from_pipe: bool) -> Input {
         let mut input = if from_pipe {
             Input::Pipe
@@ -43,9 +43,9 @@ impl Walker<'_> {
         input
     }
 
-    /// Notes what redirections read and write, and what stands in their words.
+    /// Records what redirections read and write, and the contents of their words.
     ///
-    /// Returns whether one of them writes to a device or to the kernel's own files.
+    /// Returns whether one of them writes to a device or to a file of the kernel.
     pub(super) fn redirects(
         &mut self,
         redirects: &[Redirect],
@@ -124,7 +124,7 @@ impl Walker<'_> {
             return;
         }
         let directory = self.directory();
-        // How often it is written is not known in a body that may run again.
+        // The number of writes is unknown in a body that may run again.
         let text = text.filter(|_| self.facts.repeats == 0);
         if let Some(written) = self.facts.write(target, directory.as_deref(), &by) {
             written.append = append;
@@ -132,7 +132,7 @@ impl Walker<'_> {
         }
     }
 
-    /// Returns the text that a command prints, where the line itself holds all of it.
+    /// Returns the text that a command prints, if the line itself contains all of it.
     fn written_text(&self, simple: &Simple) -> Option<String> {
         let args: Vec<Arg> = simple
             .words
@@ -162,7 +162,7 @@ impl Walker<'_> {
     }
 }
 
-/// Returns what `printf` makes of a format without arguments.
+/// Returns what `printf` prints for a format without arguments.
 fn plain_format(format: &str) -> Option<String> {
     let text = format
         .replace("\\n", "\n")
@@ -187,13 +187,13 @@ fn is_descriptor(target: &Arg) -> bool {
     }
 }
 
-/// Returns the host of `/dev/tcp/HOST/PORT` when it is known.
+/// Returns the host of `/dev/tcp/HOST/PORT`, if known.
 fn socket_host(target: &Arg) -> Option<&str> {
     let mut parts = target.literal()?.split('/').skip(3);
     parts.next().filter(|host| !host.is_empty())
 }
 
-/// Returns whether a target is a device or a file of the kernel, and no sink or socket.
+/// Returns whether a target is a device or a file of the kernel, but not a sink or socket.
 fn is_machine(target: &Arg) -> bool {
     let path = target.start();
     let below = ["/dev/", "/proc/", "/sys/"]
@@ -209,7 +209,7 @@ fn is_socket(target: &Arg) -> bool {
 }
 
 impl crate::expand::Expander<'_> {
-    /// Returns the text of a here-document when all of it is known.
+    /// Returns the text of a here-document, if all of it is known.
     pub(super) fn document(&self, pieces: &[Piece]) -> Option<String> {
         let mut all = String::new();
         for piece in pieces {

@@ -1,4 +1,4 @@
-//! Simple commands: their words expanded, what is set for them, and what they run.
+//! Simple commands: expansion of their words, their assignments, and what they run.
 
 use interlock_core::facts::CommandClass;
 
@@ -9,13 +9,13 @@ use crate::tables::programs::BUILTINS;
 use crate::text::COMMANDS_MAX;
 use crate::value::Arg;
 
-/// The most names that a line may set.
+/// Maximum number of names that a line may set.
 const NAMES_MAX: usize = 64;
 
-/// How often simple commands are walked, those in loops again and again.
+/// Maximum number of simple commands that are walked, counting repetitions in loops.
 const STEPS_MAX: usize = 2_000;
 
-/// Builtins for which some shells keep what is set before them.
+/// Builtins for which some shells keep the assignments before them.
 const SPECIAL_BUILTINS: [&str; 14] = [
     ":", ".", "source", "eval", "exec", "exit", "export", "readonly", "return", "set", "shift",
     "times", "trap", "unset",
@@ -53,7 +53,7 @@ impl Walker<'_> {
             }
             self.run_simple(simple, args, proof, from_pipe)?;
         }
-        // What stands in its words runs before it, so with what was known before.
+        // Commands in its words run before it, with what was known before.
         let after = before.map(|before| std::mem::replace(&mut self.state, before));
         if self.redirects(&simple.redirects, Some(simple))? {
             self.reclass(index, CommandClass::System);
@@ -78,13 +78,13 @@ impl Walker<'_> {
         }
         let mut assignments = Vec::new();
         let is_read = args.first().is_some_and(|name| name.is("read"));
-        // Builtins and functions see what stands before them; for a program it is gone again.
+        // Builtins and functions see the assignments before them; a program's are dropped again.
         let passes = self.dialect == Dialect::Bash && !self.runs_here(&args);
         let before = (passes && !simple.assignments.is_empty()).then(|| self.state.clone());
         for assignment in &simple.assignments {
             self.check_subscripted(assignment)?;
             let value = self.assigned_value(assignment);
-            // It only says how this one `read` divides its line.
+            // It only determines how this `read` splits its line.
             let divides_only = is_read && assignment.name == "IFS";
             if !divides_only {
                 self.facts
@@ -102,7 +102,7 @@ impl Walker<'_> {
         let input = self.input(&simple.redirects, from_pipe || self.piped);
         let from_pipe = input == Input::Pipe;
         let proof = Proof {
-            // Text that is read again has no place of its own in the line.
+            // Text that is parsed again has no place of its own in the line.
             probe: self.probe(simple, &args).or(proof.probe),
             ..proof
         };
@@ -141,7 +141,7 @@ impl Walker<'_> {
     }
 }
 
-/// Returns whether words or redirections of a command are walked themselves.
+/// Returns whether the words or redirections of a command must be walked themselves.
 fn holds_more(simple: &Simple) -> bool {
     let is_plain = |word: &Word| {
         word.pieces.iter().all(|piece| match piece {

@@ -1,4 +1,4 @@
-//! What stands inside words: names used, substitutions, assignments.
+//! The contents of words: names used, substitutions, assignments.
 
 use super::{Proof, Step, Walker};
 use crate::parse::is_name;
@@ -10,7 +10,7 @@ use crate::syntax::{
 use crate::value::Arg;
 
 impl Walker<'_> {
-    /// Walks everything that the words of a simple command hold.
+    /// Walks the contents of all words of a simple command.
     pub(super) fn look_into(&mut self, simple: &Simple) -> Step {
         for assignment in simple.assignments.iter().chain(&simple.declared) {
             if let Some(index) = &assignment.subscript {
@@ -56,7 +56,7 @@ impl Walker<'_> {
         Ok(())
     }
 
-    /// Walks a subscript: arithmetic, but for an array that takes texts.
+    /// Walks a subscript: arithmetic, except for an associative array.
     fn subscript(&mut self, name: &str, index: &Arith) -> Step {
         if self.state.is_associative(name) {
             return self.pieces(&index.pieces);
@@ -106,7 +106,7 @@ impl Walker<'_> {
         Ok(())
     }
 
-    /// Forgets names that expansions of this command give a value.
+    /// Forgets names that expansions of this command assign.
     pub(super) fn forget_assigned_defaults(&mut self, simple: &Simple) {
         let assigned = simple
             .assignments
@@ -165,7 +165,7 @@ impl Walker<'_> {
         }
     }
 
-    /// Returns the value an assignment gives; `None` for an array.
+    /// Returns the value of an assignment; `None` for an array.
     pub(crate) fn assigned_value(&self, assignment: &Assignment) -> Option<Arg> {
         let AssignedValue::Scalar(word) = &assignment.value else {
             return None;
@@ -185,7 +185,7 @@ impl Walker<'_> {
         }
     }
 
-    /// Carries out assignments that stand without a command.
+    /// Applies assignments without a command.
     pub(super) fn bare_assignments(&mut self, simple: &Simple) -> Step {
         for assignment in &simple.assignments {
             self.assign(assignment)?;
@@ -193,13 +193,13 @@ impl Walker<'_> {
         Ok(())
     }
 
-    /// Carries out one assignment in this shell.
+    /// Applies one assignment in this shell.
     pub(crate) fn assign(&mut self, assignment: &Assignment) -> Step {
         let value = self.assigned_value(assignment);
         self.assign_value(assignment, value)
     }
 
-    /// Refuses a value for one key, which zsh may keep in a table of its own (`commands[ls]=…`).
+    /// Refuses an assignment to one key, which zsh may store in a special table (`commands[ls]=…`).
     pub(super) fn check_subscripted(&self, assignment: &Assignment) -> Step {
         if self.is_zsh() && assignment.subscript.is_some() {
             return Err(format!(
@@ -210,7 +210,7 @@ impl Walker<'_> {
         Ok(())
     }
 
-    /// Carries out one assignment whose value is worked out; `None`: an array.
+    /// Applies one assignment whose value is known; `None` for an array.
     pub(crate) fn assign_value(&mut self, assignment: &Assignment, value: Option<Arg>) -> Step {
         self.check_subscripted(assignment)?;
         self.facts.used(&assignment.name);

@@ -218,7 +218,7 @@ fn programs_ran(trace: &str) -> Vec<Ran> {
 /// What stands for "no program fails", and the program that does.
 pub(crate) const INTERLOCK_NAMES: [&str; 1] = ["interlock-none"];
 
-/// Takes the quotes of a trace away again; `None` for what is no simple command.
+/// Takes the quotes of a trace away again; `None` for what is not a simple command.
 fn unquote(text: &str) -> Option<Vec<String>> {
     let mut words = Vec::new();
     let mut word: Option<String> = None;

@@ -67,7 +67,7 @@ pub(crate) const RESERVED: &[&str] = &[
 
 /// Divides a line; `None` where it cannot.
 pub(crate) fn tokens(line: &str) -> Option<Vec<Token>> {
-    // A dollar that another one has taken is no part of a quote, which not every shell knows.
+    // A dollar that another one has taken is not a part of a quote, which not every shell knows.
     if line.contains("$$'") {
         return None;
     }

@@ -71,9 +71,11 @@ pub(crate) fn unescape(text: &str) -> String {
     for (at, part) in plain.split('⟨').enumerate() {
         match part.split_once('⟩') {
             Some((hex, rest)) if at > 0 => {
-                let code =
-                    u32::from_str_radix(hex, 16).unwrap_or_else(|_| panic!("`{hex}` is no number"));
-                all.push(char::from_u32(code).unwrap_or_else(|| panic!("`{hex}` is no character")));
+                let code = u32::from_str_radix(hex, 16)
+                    .unwrap_or_else(|_| panic!("`{hex}` is not a number"));
+                all.push(
+                    char::from_u32(code).unwrap_or_else(|| panic!("`{hex}` is not a character")),
+                );
                 all.push_str(rest);
             }
             _ => all.push_str(part),

@@ -1,10 +1,10 @@
-//! Compares the part of an answer that a case names with the answer.
+//! Compares the expected part of an answer with the answer.
 
 use interlock_core::machine::Object;
 use interlock_expr::number::deep_equal;
 use serde_json::Value;
 
-/// The keys of an output line, and the one that looks into its message.
+/// Keys of an output line, with the one that searches its message.
 const KNOWN: [&str; 17] = [
     "ok",
     "verdict",
@@ -25,12 +25,12 @@ const KNOWN: [&str; 17] = [
     "log",
 ];
 
-/// Tells whether `key` may stand in an `expect`.
+/// Returns whether `key` is allowed in an `expect`.
 pub(super) fn is_known(key: &str) -> bool {
     KNOWN.contains(&key)
 }
 
-/// Lists what `output` has otherwise than `expect` wants it.
+/// Lists the differences of `output` from `expect`.
 pub(super) fn differences(expect: &Object, output: &Value) -> Vec<String> {
     let mut found = Vec::new();
     for (key, wanted) in expect {
@@ -59,7 +59,7 @@ fn message_parts(wanted: &Value, output: &Value, found: &mut Vec<String>) {
     }
 }
 
-/// Objects match when every key given matches; lists item by item; the rest by value.
+/// Objects match if every given key matches; lists match item by item; the rest by value.
 fn compare(path: &str, wanted: &Value, seen: Option<&Value>, found: &mut Vec<String>) {
     let Some(seen) = seen else {
         found.push(format!("- {path}: {wanted}"));

@@ -1,4 +1,4 @@
-//! Where the workflow of a test file stands, and where test files lie.
+//! Finds test files and their workflows.
 
 use std::{
     fs, io,
@@ -12,14 +12,13 @@ use serde_json::Value;
 pub enum WorkflowText {
     /// In a file, relative to the test file.
     File(String),
-    /// In the test file, as YAML. Lines and columns are those of the test file
-    /// where the workflow has lines of its own.
+    /// In the test file, as YAML. Lines and columns are those of the test file if the workflow has lines of its own.
     Inline(String),
 }
 
-/// Cuts an inline workflow out of the text of its test file.
+/// Extracts an inline workflow from the text of its test file.
 ///
-/// Everything else is blanked, so that messages name the right lines.
+/// Everything else is blanked, so that messages contain the right lines.
 pub(super) fn inline(text: &str, value: &Value) -> WorkflowText {
     let mut lines = Vec::new();
     let mut inside = false;
@@ -35,14 +34,14 @@ pub(super) fn inline(text: &str, value: &Value) -> WorkflowText {
         }
     }
     if !found || text.contains("\n---") || shares_anchors(text) {
-        // JSON is YAML too, and keeps at least the values.
+        // JSON is also YAML, and preserves at least the values.
         return WorkflowText::Inline(value.to_string());
     }
     lines.push("");
     WorkflowText::Inline(lines.join("\n"))
 }
 
-/// Tells whether an alias may point from the workflow to outside of it.
+/// Returns whether an alias may refer from the workflow to outside of it.
 fn shares_anchors(text: &str) -> bool {
     text.contains(": *") || text.contains("- *")
 }
@@ -50,7 +49,7 @@ fn shares_anchors(text: &str) -> bool {
 /// Lists the test files at or below `path`, sorted.
 ///
 /// # Errors
-/// That of the first directory that cannot be read.
+/// The error of the first directory that cannot be read.
 pub fn find_case_files(path: &Path) -> io::Result<Vec<PathBuf>> {
     let mut found = Vec::new();
     if !fs::metadata(path)?.is_dir() {

@@ -1,21 +1,21 @@
-//! What makes two events of different runs the same.
+//! The meaning of an event, for comparisons between runs.
 
 use interlock_core::event::Event;
 use serde_json::Value;
 
-/// Fields that differ between any two runs, or say how long something took and how large it was.
+/// Fields that differ between any two runs, or contain durations and sizes.
 const PASSING: [&str; 18] = [
     "again_ms", "agent", "at_ms", "body", "bytes", "call", "digest", "hash", "id", "marks", "ms",
     "pid", "prompt", "question", "run", "session", "told", "usage",
 ];
-/// Fields that hold what somebody wrote: every key of it counts.
+/// Fields with values of users: all their keys count.
 const WRITTEN: [&str; 9] = [
     "context", "data", "input", "items", "merged", "output", "payload", "value", "values",
 ];
 
-/// Returns a number that two events have in common where they say the same.
+/// Returns a number that is equal for events with the same meaning.
 ///
-/// `project` is the root of the run's project: paths in it count as seen from there.
+/// `project` is the root of the run's project: paths in it are relative.
 #[must_use]
 pub fn fingerprint(event: &Event, project: &str) -> u64 {
     let mut value = serde_json::to_value(event).unwrap_or_default();
@@ -28,7 +28,7 @@ pub fn fingerprint(event: &Event, project: &str) -> u64 {
     fnv(text.as_bytes())
 }
 
-/// Takes away what does not count. Of a call stays its tool and its arguments, of a refusal its code.
+/// Removes what is ignored. A call keeps its tool and its arguments, a refusal its code.
 fn simplify(value: &mut Value) {
     match value {
         Value::Object(fields) => {
@@ -51,7 +51,7 @@ fn simplify(value: &mut Value) {
     }
 }
 
-/// Hashes by FNV-1a with 64 bits.
+/// Computes the 64-bit FNV-1a hash.
 fn fnv(bytes: &[u8]) -> u64 {
     bytes.iter().fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
         (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3)

@@ -1,20 +1,20 @@
-//! What two lists have in common, by Myers' algorithm with bounded work.
+//! Common elements of two lists, by Myers' algorithm with bounded work.
 
 use super::Stretch;
 
-/// Differences after which a pair of lists is cut in two where most was found in common.
+/// Number of differences after which a pair of lists is split where most was found in common.
 ///
-/// The work for lists of `n` is at most about `n` times this.
+/// The work for lists of length `n` is at most about `n` times this.
 const COST_MAX: isize = 256;
 
-/// A part of both lists that is still to be looked at.
+/// A part of both lists that is still to be compared.
 #[derive(Debug, Clone, Copy)]
 struct Area {
     left: (usize, usize),
     right: (usize, usize),
 }
 
-/// Returns what two lists have in common and where they differ, one after the other.
+/// Returns the common and different stretches of two lists, in order.
 pub(super) fn stretches(left: &[u64], right: &[u64]) -> Vec<Stretch> {
     let mut only = (vec![false; left.len()], vec![false; right.len()]);
     let mut areas = vec![Area {
@@ -50,7 +50,7 @@ fn mark(only: &mut [bool], (from, to): (usize, usize)) {
     }
 }
 
-/// Leaves out what both parts begin and end with alike.
+/// Removes the common beginning and end of both parts.
 fn trimmed<'l>(
     area: Area,
     left: &'l [u64],
@@ -69,7 +69,7 @@ fn trimmed<'l>(
     Some((area, a.get(..a.len() - after)?, b.get(..b.len() - after)?))
 }
 
-/// Makes stretches of what stands in one list only.
+/// Creates stretches from what is in one list only.
 fn joined(left: &[bool], right: &[bool]) -> Vec<Stretch> {
     let run = |only: &[bool], from: usize, wanted: bool| {
         let rest = only.get(from..).unwrap_or_default().iter();
@@ -142,9 +142,9 @@ impl Reach {
     }
 }
 
-/// Finds a point that a shortest way leads through, or a good one where that would take too long.
+/// Finds a point on a shortest path, or a good one if that would take too long.
 ///
-/// The lists are not empty, and neither begin nor end alike.
+/// The lists must not be empty, nor begin or end with equal elements.
 fn split(a: &[u64], b: &[u64]) -> (usize, usize) {
     let wide = |length: usize| isize::try_from(length).unwrap_or(isize::MAX);
     let (n, m) = (wide(a.len()), wide(b.len()));

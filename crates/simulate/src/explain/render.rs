@@ -1,4 +1,4 @@
-//! An explanation as a person reads it.
+//! Formats an explanation for people.
 
 use std::fmt::Write as _;
 
@@ -12,10 +12,10 @@ use interlock_core::{
 use super::{Detail, Explanation};
 use crate::output::Verdict;
 
-/// Paths shown of one kind; the rest is counted.
+/// Maximum number of paths shown of one kind; the rest is counted.
 const PATHS_MAX: usize = 12;
 
-/// How a piece of text stands out on a terminal.
+/// Style of a text on a terminal.
 #[derive(Debug, Clone, Copy)]
 enum Ink {
     Good,
@@ -37,14 +37,14 @@ impl Ink {
     }
 }
 
-/// The text while it is written.
+/// The text under construction.
 struct Page {
     text: String,
     colour: bool,
 }
 
 impl Explanation {
-    /// Writes the verdict, the rule that decided, and the facts, for a person.
+    /// Formats the verdict, the deciding rule, and the facts, for people.
     #[must_use]
     pub fn render(&self, colour: bool) -> String {
         let mut page = Page {
@@ -59,7 +59,7 @@ impl Explanation {
 }
 
 impl Page {
-    /// Shows text, with its colour where colours are wanted.
+    /// Formats text, with its colour if colours are wanted.
     fn inked(&self, ink: Ink, text: &str) -> String {
         let text = visible(text);
         if self.colour {
@@ -69,7 +69,7 @@ impl Page {
         }
     }
 
-    /// Adds a line; what is foreign in `text` is visible already.
+    /// Adds a line; control characters in `text` are already visible.
     fn line(&mut self, label: &str, text: &str) {
         let label = self.inked(Ink::Faint, &format!("{label:<9}"));
         self.text.push_str("  ");
@@ -134,7 +134,7 @@ impl Page {
             {
                 self.line(
                     "",
-                    "  held by the kernel: it can write nothing and reach no network",
+                    "  confined by the kernel: it can write nothing and has no network access",
                 );
             }
         }
@@ -193,7 +193,7 @@ impl Page {
     }
 }
 
-/// Says what is known of a command, in a few words.
+/// Describes a command in a few words.
 fn about(detail: &Detail) -> String {
     let class = match detail.class {
         CommandClass::Nothing => "touches nothing",
@@ -224,7 +224,7 @@ fn about(detail: &Detail) -> String {
     parts.join(", ")
 }
 
-/// Keeps text to one line that a terminal takes as it is, at most 100 characters.
+/// Reduces text to one line of at most 100 characters that is safe for a terminal.
 fn one_line(text: &str) -> String {
     let mut line = String::new();
     for (at, letter) in text.chars().enumerate() {

@@ -1,31 +1,31 @@
-//! Reports of tests, as lines give them: by the path of the report, the names of its tests or why it is none.
+//! Test reports in input lines: by the path of the report, the names of its tests or why it is invalid.
 
 use interlock_core::substance::ReportProblem;
 use serde_json::Value;
 
 use super::fields::Fields;
 
-/// A report that a command is said to have written.
+/// A report that a command has written, according to the input.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct GivenReport {
-    /// The path that the workflow names.
+    /// Path in the workflow.
     pub path: String,
-    /// What it says, or why it says nothing.
+    /// Its tests, or why it is invalid.
     pub tests: Result<GivenTests, ReportProblem>,
 }
 
-/// The tests of such a report, by name.
+/// The tests of a report, by name.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct GivenTests {
-    /// Those that passed.
+    /// Tests that passed.
     pub passed: Vec<String>,
-    /// Those that failed.
+    /// Tests that failed.
     pub failed: Vec<String>,
-    /// Those that were skipped.
+    /// Tests that were skipped.
     pub skipped: Vec<String>,
 }
 
-/// Reads `reports`.
+/// Parses `reports`.
 pub(super) fn reports(fields: &mut Fields) -> Result<Vec<GivenReport>, String> {
     let given = fields.optional_object("reports")?;
     given

@@ -1,9 +1,9 @@
-//! Takes the keys of a line one by one and refuses what is left over.
+//! Takes the keys of a line one by one and refuses the rest.
 
 use interlock_core::machine::Object;
 use serde_json::Value;
 
-/// The keys of an object that are not read yet.
+/// Keys of an object that have not been read yet.
 pub(super) struct Fields {
     left: Object,
     of: &'static str,
@@ -14,7 +14,7 @@ impl Fields {
         Self { left: object, of }
     }
 
-    /// Takes a key that may be missing.
+    /// Takes an optional key.
     pub(super) fn optional(&mut self, key: &str) -> Option<Value> {
         self.left.shift_remove(key)
     }
@@ -40,7 +40,7 @@ impl Fields {
         }
     }
 
-    /// Takes an object that is empty when missing.
+    /// Takes an object that is empty by default.
     pub(super) fn optional_object(&mut self, key: &str) -> Result<Object, String> {
         if self.left.contains_key(key) {
             self.object(key)
@@ -91,7 +91,7 @@ impl Fields {
         }
     }
 
-    /// Refuses what nobody took.
+    /// Refuses the remaining keys.
     pub(super) fn finish(&self) -> Result<(), String> {
         match self.left.keys().next() {
             None => Ok(()),
@@ -100,7 +100,7 @@ impl Fields {
     }
 }
 
-/// Names what kind of value it is.
+/// Returns the name of a value's type.
 const fn kind(value: &Value) -> &'static str {
     match value {
         Value::Null => "null",

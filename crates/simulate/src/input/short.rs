@@ -1,16 +1,16 @@
-//! What a person types at the prompt, in short.
+//! Short forms that a person types at the prompt.
 
 use interlock_tool_names::all_names;
 use serde_json::{Value, json};
 
-/// Turns a short form into the line it stands for.
+/// Converts a short form to its line.
 ///
-/// `Bash ls -la`, `Read a.py`, `tool NAME {input}`, `approve WHO`, `approve WHO with a passkey`, `reject WHO note`,
-/// `result {…}`, `done VALUE`, `advance 30s`, `state`, `pause`, `resume`, `cancel`;
-/// anything else is an event with optional data: `READY {…}`. A line of JSON stays as it is.
+/// `Bash ls -la`, `Read a.py`, `tool NAME {input}`, `approve WHO`, `approve WHO with a passkey`, `reject WHO note`, `result {…}`,
+/// `done VALUE`, `advance 30s`, `state`, `pause`, `resume`, `cancel`; anything else is an event with optional data: `READY {…}`.
+/// A line of JSON stays unchanged.
 ///
 /// # Errors
-/// Says which part is not JSON.
+/// Returns which part is not JSON.
 pub fn short_form(text: &str) -> Result<Value, String> {
     let text = text.trim();
     if text.starts_with('{') {
@@ -46,7 +46,7 @@ pub fn short_form(text: &str) -> Result<Value, String> {
     Ok(line)
 }
 
-/// Reads what stands behind a tool: its arguments as JSON, or the one that matters.
+/// Parses what follows a tool: its arguments as JSON, or the essential one.
 fn tool_input(tool: &str, rest: &str) -> Result<Value, String> {
     if rest.starts_with('{') {
         return json_of(rest);

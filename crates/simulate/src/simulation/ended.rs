@@ -1,10 +1,10 @@
-//! How the commands of a line ended, by the words of an outcome and the places of the line.
+//! Matches the exits of commands in an outcome with the places of the line.
 
 use interlock_core::{begins_with, event::ProbedCommand, facts::SimpleCommand};
 
 use crate::input::CommandEnd;
 
-/// Refuses an outcome of a command that the line does not have.
+/// Refuses an exit of a command that the line does not have.
 pub(super) fn known(ends: &[CommandEnd], line: &[SimpleCommand]) -> Result<(), String> {
     match ends
         .iter()
@@ -12,16 +12,16 @@ pub(super) fn known(ends: &[CommandEnd], line: &[SimpleCommand]) -> Result<(), S
     {
         None => Ok(()),
         Some(end) => Err(format!(
-            "`{}` is no command of the last shell line",
+            "`{}` is not a command of the last shell line",
             end.text
         )),
     }
 }
 
-/// Returns what probes would have told, place by place.
+/// Returns what probes would have reported, place by place.
 ///
-/// Outcomes of the same words belong to the places that begin with them, in the order of the
-/// line; those beyond the last place are of one that was started again.
+/// Exits of the same words belong to the places that begin with them, in the order of the line; further ones are from repeated
+/// starts.
 pub(super) fn probed(ends: &[CommandEnd], line: &[SimpleCommand]) -> Vec<ProbedCommand> {
     let mut probed: Vec<ProbedCommand> = Vec::new();
     for (at, end) in ends.iter().enumerate() {

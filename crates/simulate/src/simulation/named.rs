@@ -1,4 +1,4 @@
-//! Calls with an id: several may be open at a time, asked, late or lost.
+//! Calls with an id, several of which may be open at a time.
 
 use std::collections::BTreeMap;
 
@@ -12,21 +12,21 @@ use interlock_core::{
 use super::{Simulation, ended};
 use crate::{input::LineEndLine, output::OutputLine};
 
-/// The calls that were proposed with an id, whatever became of them.
+/// Calls that were proposed with an id, whatever their outcome.
 #[derive(Debug, Clone, Default)]
 pub(super) struct NamedCalls(BTreeMap<String, NamedCall>);
 
 /// A call that was proposed with an id.
 #[derive(Debug, Clone)]
 pub(super) struct NamedCall {
-    /// The commands of its shell line.
+    /// Commands of its shell line.
     pub(super) commands: Vec<SimpleCommand>,
-    /// The frame that it is of.
+    /// Frame of the call.
     path: FramePath,
 }
 
 impl NamedCalls {
-    /// Keeps what later lines about the call need.
+    /// Stores what later lines about the call need.
     pub(super) fn begin(&mut self, id: String, commands: Vec<SimpleCommand>, run: &Run) {
         let open = run.calls.iter().find(|call| call.id.as_str() == id);
         let path = open.map_or_else(FramePath::root, |call| call.path.clone());
@@ -36,7 +36,7 @@ impl NamedCalls {
     /// Returns the call with `id`.
     ///
     /// # Errors
-    /// Says which ids there are.
+    /// Returns which ids there are.
     pub(super) fn get(&self, id: &str) -> Result<&NamedCall, String> {
         self.0.get(id).ok_or_else(|| {
             let known: Vec<String> = self.0.keys().map(|id| format!("`{id}`")).collect();
@@ -50,7 +50,7 @@ impl NamedCalls {
 }
 
 impl Simulation {
-    /// Refuses an id that a later line could not tell from that of another call.
+    /// Refuses an id that could be confused with that of another call.
     pub(super) fn may_begin(&self, id: &str) -> Result<(), String> {
         if self.stages.is_open() {
             return Err(format!(

@@ -1,4 +1,4 @@
-//! What a model proposes: the calls of its messages, against the tools that are there.
+//! Calls of a model's messages, with the available tools.
 
 use interlock_core::{
     attempt::{MessageCall, MessageCallKind, Submission},
@@ -15,7 +15,7 @@ use super::Simulation;
 use crate::{calls, input::ToolLine};
 
 impl Simulation {
-    /// Makes the call at a place of the last message, with its facts.
+    /// Creates the call at an index of the last message, with its facts.
     pub(super) fn call_at(&self, path: &FramePath, at: usize) -> Option<ToolCall> {
         let line = self.stages.messages.get(path)?.get(at)?;
         let progress = self.run.frame(path)?.stay.stage_attempt()?;
@@ -69,7 +69,7 @@ impl Simulation {
         fault_kind(Code::InvalidArguments, ArgumentError::sentence(&faults))
     }
 
-    /// Returns the tools that exist here: the built-in ones, and what the workflow names.
+    /// Returns the available tools: the built-in ones, and those that the workflow names.
     pub(super) fn tools_there(&self) -> Vec<String> {
         let rules = self.machine.stages.clone().unwrap_or_default();
         let mut there: Vec<String> = Tool::PIPELINE
@@ -115,7 +115,7 @@ fn fault_kind(code: Code, message: String) -> MessageCallKind {
     MessageCallKind::Fault(Refusal::new(code, message))
 }
 
-/// Says what does not fit a schema; a completion is always an object.
+/// Returns what does not match a schema; a completion is always an object.
 pub(super) fn findings(value: &Value, schema: &Value, object: bool) -> Vec<String> {
     if object && !value.is_object() {
         return vec!["an object is wanted".to_owned()];

@@ -1,4 +1,4 @@
-//! Model stages: lines take the model's part.
+//! Model stages, in which lines play the model's part.
 
 use std::collections::BTreeMap;
 
@@ -24,24 +24,24 @@ use crate::{
     output::{CallVerdict, OutputLine, Verdict},
 };
 
-/// What of stages the lines have left open.
+/// The open parts of stages.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Stages {
     /// The calls of the last message of each frame.
     pub(super) messages: BTreeMap<FramePath, Vec<ToolLine>>,
-    /// The frame whose last call has no outcome yet.
+    /// Frame whose last call has no outcome yet.
     open: Option<FramePath>,
 }
 
 impl Stages {
-    /// Tells whether a call of a stage has no outcome yet.
+    /// Returns whether a call of a stage has no outcome yet.
     pub(super) const fn is_open(&self) -> bool {
         self.open.is_some()
     }
 }
 
 impl Simulation {
-    /// Sets up every stage that the run has entered and has room for.
+    /// Begins every stage that the run has entered and has room for.
     pub(super) fn begin_stages(&mut self) -> Vec<&'static str> {
         let mut log = Vec::new();
         let at_once = self.machine.stages.clone().unwrap_or_default().at_once;
@@ -72,7 +72,7 @@ impl Simulation {
         }
     }
 
-    /// Condenses every conversation that is too long, in words of its own.
+    /// Condenses every conversation that is too long, with a placeholder text.
     fn condense(&mut self) -> Vec<&'static str> {
         let leaves = self.run.open_leaves().into_iter();
         let due: Vec<FramePath> = leaves
@@ -90,12 +90,12 @@ impl Simulation {
         log
     }
 
-    /// Answers a message of a model; `None`: the line is for no stage.
+    /// Answers a message of a model; returns `None` if the line is for no stage.
     pub(super) fn message(&mut self, line: MessageLine) -> OutputLine {
         match self.stage_named(line.branch.as_deref()) {
             Ok(Some(path)) => {
                 let mut output = self.play(&path, line.calls);
-                // One without calls says so.
+                // A line without calls reports that.
                 output.calls.get_or_insert_default();
                 output
             }
@@ -107,7 +107,7 @@ impl Simulation {
         }
     }
 
-    /// Answers a tool line as a message with this one call; `None`: it is for no stage.
+    /// Answers a tool line as a message with this one call; returns `None` if it is for no stage.
     pub(super) fn propose_in_stage(&mut self, line: &ToolLine) -> Option<OutputLine> {
         let path = match self.stage_named(line.branch.as_deref()) {
             Ok(Some(path)) => path,
@@ -122,7 +122,7 @@ impl Simulation {
         Some(output)
     }
 
-    /// Takes a payload as the model's completion alone; `None`: the line is for no stage.
+    /// Treats a payload as the model's only completion; returns `None` if the line is for no stage.
     pub(super) fn hand_in(&mut self, named: Option<&str>, payload: &Value) -> Option<OutputLine> {
         let path = match self.stage_named(named) {
             Ok(Some(path)) => path,
@@ -165,7 +165,7 @@ impl Simulation {
         Some(self.told(&path, events))
     }
 
-    /// Takes a failure as that of a model call; `None`: the line is for no stage of a conversation.
+    /// Treats a failure as that of a model call; returns `None` if the line is for no stage of a conversation.
     pub(super) fn model_fails(&mut self, named: Option<&str>, cause: &Cause) -> Option<OutputLine> {
         self.machine.conversation.as_ref()?;
         let path = match self.stage_named(named) {
@@ -187,7 +187,7 @@ impl Simulation {
         Some(self.told(&path, events))
     }
 
-    /// Records the outcome of the call that a line left open; `None`: there is none.
+    /// Records the outcome of the call that a line left open; returns `None` if there is none.
     pub(super) fn record_in_stage(&mut self, result: ResultLine) -> Option<OutputLine> {
         let path = self.stages.open.take()?;
         let wrote = result
@@ -202,14 +202,14 @@ impl Simulation {
         Some(output)
     }
 
-    /// Takes the outcome that no line gave for success.
+    /// Assumes success for an open call without an outcome.
     pub(super) fn settle_open_stage(&mut self) -> Vec<&'static str> {
         self.record_in_stage(ResultLine::default())
             .map(|output| output.log)
             .unwrap_or_default()
     }
 
-    /// Goes on with every message whose calls a person's answer has let go on.
+    /// Continues every message whose calls a person's answer has allowed.
     pub(super) fn go_on_everywhere(&mut self) -> (Vec<CallVerdict>, Vec<&'static str>) {
         let paths: Vec<FramePath> = self.stages.messages.keys().cloned().collect();
         let mut events = Vec::new();
@@ -276,7 +276,7 @@ impl Simulation {
             .1
     }
 
-    /// Judges the calls of the last message and has them end as hoped; the last may stay open for a line.
+    /// Judges the calls of the last message and ends them successfully; the last one may stay open for a line.
     fn go_on(&mut self, path: &FramePath) -> Vec<Event> {
         let mut events = Vec::new();
         loop {
@@ -305,7 +305,7 @@ impl Simulation {
         }
     }
 
-    /// Tells whether one call runs and nothing of its message waits for its end.
+    /// Returns whether one call is running and no other call of its message waits for its end.
     fn is_last(&self, path: &FramePath) -> bool {
         let progress = self
             .run
@@ -372,7 +372,7 @@ impl Simulation {
         stage_of(&self.machine, self.run.frame(path)?)
     }
 
-    /// Finds the stage that a line is for; `None`: no model is awaited where it would go.
+    /// Finds the stage that a line is for; `None` if no model is awaited there.
     fn stage_named(&self, named: Option<&str>) -> Result<Option<FramePath>, Refusal> {
         let stages: Vec<FramePath> = self
             .run
@@ -422,7 +422,7 @@ impl Simulation {
         }
     }
 
-    /// Says what became of a message.
+    /// Describes what happened to a message.
     fn told(&self, path: &FramePath, events: Vec<Event>) -> OutputLine {
         let calls = verdicts::of(&events);
         let denied = calls
@@ -448,7 +448,7 @@ impl Simulation {
     }
 }
 
-/// Says why an attempt ended without what was wanted; `None`: none did.
+/// Describes why an attempt ended without success; `None` if none did.
 fn failed_attempt(events: &[Event]) -> Option<String> {
     events.iter().find_map(|event| match event {
         Event::StageExited {

@@ -1,4 +1,4 @@
-//! What belongs to the conversation of a run: what agents are told, what was noted, the result.
+//! The conversation of a run: prompts of agents, notes, the result.
 
 use interlock_core::{
     conversation::seen_history,
@@ -14,7 +14,7 @@ use super::Simulation;
 use crate::output::{ModelPrompt, Talk};
 
 impl Simulation {
-    /// Says what there is to say since the last line; `None`: the workflow has no conversation.
+    /// Returns the conversation's output since the last line; `None` if the workflow has no conversation.
     pub(super) fn talk(&mut self) -> Option<Talk> {
         self.machine.conversation.as_ref()?;
         let leaves = self.run.open_leaves();
@@ -59,7 +59,7 @@ impl Simulation {
     }
 }
 
-/// Returns what events note, each as its code and a sentence.
+/// Returns the notes in events, each as its code and a sentence.
 pub(super) fn notes(events: &[Event]) -> Vec<String> {
     let noted = |event: &Event| match event {
         Event::Noted { code, message, .. } => Some(format!("{code}: {message}")),

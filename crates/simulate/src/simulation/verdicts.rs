@@ -1,4 +1,4 @@
-//! What became of each call of a model message.
+//! The verdicts on the calls of a model's message.
 
 use std::collections::BTreeMap;
 
@@ -10,7 +10,7 @@ use interlock_core::{
 
 use crate::output::{CallVerdict, Verdict};
 
-/// Reads what became of each call from the events, in the order of the calls.
+/// Collects the verdicts on the calls from the events, in the order of the calls.
 pub(super) fn of(events: &[Event]) -> Vec<CallVerdict> {
     let mut found: Vec<(CallId, CallVerdict)> = Vec::new();
     for event in events {
@@ -92,7 +92,7 @@ fn allowed(tool: &str) -> CallVerdict {
     }
 }
 
-/// Returns the place of a call in its message.
+/// Returns the index of a call in its message.
 fn place(id: &CallId) -> usize {
     let last = id.as_str().rsplit(".c").next();
     last.and_then(|place| place.parse().ok())

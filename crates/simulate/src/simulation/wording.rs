@@ -1,4 +1,4 @@
-//! One sentence on what a line brought about.
+//! One sentence about the effects of a line.
 
 use interlock_core::{
     event::Event,
@@ -10,7 +10,7 @@ use interlock_view::{
     report::{self, Status},
 };
 
-/// Says that a line was carried out, and where that led.
+/// Describes that a line was accepted, and its effects.
 pub(super) fn accepted(machine: &Machine, run: &Run, events: &[Event], said: String) -> String {
     if let Some(notice) = notice(machine, run, events) {
         return notice;
@@ -28,7 +28,7 @@ pub(super) fn accepted(machine: &Machine, run: &Run, events: &[Event], said: Str
     }
 }
 
-/// Says where the run stands.
+/// Describes the state of the run.
 pub(super) fn standing(machine: &Machine, run: &Run) -> String {
     let seen = interlock_view::report(machine, run, None);
     let cause = match &run.phase {

@@ -1,15 +1,15 @@
-//! The events of a log that come next, a bounded number of them.
+//! Reads a bounded number of the next events of a log.
 
 use interlock_core::event::Event;
 
-/// Events that one command brings about at most, as far as it is looked for.
+/// Maximum number of events that one command is assumed to produce.
 const AHEAD_MAX: usize = 256;
 
-/// Reads a log so that what comes next is known.
+/// Reads a log with a lookahead.
 pub(super) struct Ahead<I> {
     log: I,
     events: Vec<Event>,
-    /// Number of `events` that are used up.
+    /// Number of consumed `events`.
     used: usize,
 }
 
@@ -22,7 +22,7 @@ impl<E, I: Iterator<Item = Result<Event, E>>> Ahead<I> {
         }
     }
 
-    /// Returns what comes next; empty: the log is at its end.
+    /// Returns the next events; empty at the end of the log.
     pub(super) fn fill(&mut self) -> Result<&[Event], E> {
         if self.used >= AHEAD_MAX {
             self.events.drain(..self.used);

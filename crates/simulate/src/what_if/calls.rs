@@ -1,4 +1,4 @@
-//! A call of the log as a proposal, and what follows from it under the other workflow.
+//! Reconstructed calls of the log, and their effects under the other workflow.
 
 use interlock_core::{
     call::{CallFacts, CallKind, ToolCall},
@@ -14,16 +14,16 @@ use crate::{
 
 const BY_TOOL: &str = "the log does not keep its arguments: only its tool is judged";
 
-/// A call of the log, as it may be proposed again.
+/// A call of the log that may be proposed again.
 pub(super) struct Proposal {
     pub(super) call: ToolCall,
-    /// What is not judged of it; empty: all is.
+    /// What is not judged of it; empty if everything is.
     pub(super) lacks: &'static str,
-    /// Whether a yes says anything: what the call would do is known as far as rules look at it.
+    /// Whether an approval is conclusive: everything that rules consider is known.
     pub(super) conclusive: bool,
 }
 
-/// Makes a call again, as far as the log keeps it.
+/// Reconstructs a call, as far as the log contains it.
 pub(super) fn proposal(scenario: &Scenario, record: &CallRecord) -> Proposal {
     let (mut call, lacks, conclusive) = match read_again(scenario, record) {
         Ok(again) => (again.call, again.lacks, true),
@@ -40,7 +40,7 @@ pub(super) fn proposal(scenario: &Scenario, record: &CallRecord) -> Proposal {
             (call, if acts { why } else { BY_TOOL }, !acts)
         }
     };
-    // A yes that a person gave is to the call as it was.
+    // A person's approval is for the call as it was.
     call.id.clone_from(&record.id);
     call.digest.clone_from(&record.digest);
     call.summary.clone_from(&record.summary);
@@ -52,10 +52,10 @@ pub(super) fn proposal(scenario: &Scenario, record: &CallRecord) -> Proposal {
     }
 }
 
-/// Returns what the other workflow brings about, with what the log knows better of calls.
+/// Returns the effects under the other workflow, with the more exact data of calls from the log.
 ///
-/// `old` is what the pinned workflow brings about when it is asked again. What both workflows say alike is as the
-/// log has it; what they say differently is as the other workflow has it.
+/// `old` are the effects under the pinned workflow, computed again. Where both workflows agree, the log's data is used; where
+/// they differ, that of the other workflow.
 pub(super) fn merged(logged: &[Event], old: &[Event], new: Vec<Event>) -> Vec<Event> {
     if new == old {
         return logged.to_vec();

@@ -1,4 +1,4 @@
-//! From events back to the command that they came from.
+//! Reconstructs the command that produced events.
 
 use interlock_core::{
     call::CallResult,
@@ -9,14 +9,14 @@ use interlock_core::{
     run::{Request, Run},
 };
 
-/// Events among which the time of a command is looked for.
+/// Number of events that are searched for the time of a command.
 const TIME_WITHIN: usize = 32;
-/// Who takes a transition that nobody asked for.
+/// Who takes a transition that nobody requested.
 const BY_ITSELF: &str = "interlock";
-/// Who answers where the log does not say it.
+/// Who answers if the log does not say.
 const SOMEBODY: &str = "person";
 
-/// Finds the event that says what was asked; those before it follow from the same command.
+/// Finds the event that shows the command; those before it follow from the same command.
 pub(super) fn main_event(ahead: &[Event]) -> Option<&Event> {
     let first = ahead.first()?;
     let leads = |event: &Event| match event {
@@ -25,7 +25,7 @@ pub(super) fn main_event(ahead: &[Event]) -> Option<&Event> {
         _ => true,
     };
     if matches!(first, Event::CallEnded { assumed: true, .. }) {
-        // What is taken for ended may raise interrupts before the transition that was asked for.
+        // A call assumed to have ended may raise interrupts before the requested transition.
         let asked = |event: &&Event| match event {
             Event::TransitionTaken { by, .. } => by != BY_ITSELF,
             Event::TransitionRejected { .. }
@@ -39,9 +39,9 @@ pub(super) fn main_event(ahead: &[Event]) -> Option<&Event> {
     ahead.iter().find(|event| leads(event))
 }
 
-/// Lists what may have been asked so that `ahead` was recorded, the likeliest first.
+/// Lists the commands that may have produced `ahead`, the likeliest first.
 ///
-/// Calls are not among it: they are proposals.
+/// Calls are not included: they are proposals.
 pub(super) fn asked(machine: &Machine, run: &Run, ahead: &[Event]) -> Vec<CommandKind> {
     let Some(main) = main_event(ahead) else {
         return Vec::new();
@@ -161,7 +161,7 @@ pub(super) fn asked(machine: &Machine, run: &Run, ahead: &[Event]) -> Vec<Comman
     }
 }
 
-/// Lists who may have asked for a transition, and for which branch: the log has only the path.
+/// Lists who may have requested a transition, and for which branch: the log contains only the path.
 fn requests(
     run: &Run,
     ahead: &[Event],
@@ -195,7 +195,7 @@ fn requests(
     all.into_iter().map(CommandKind::Transition).collect()
 }
 
-/// Returns the name that leads to a path.
+/// Returns the branch name of a path.
 pub(super) fn branch_of(path: &FramePath) -> Option<String> {
     (!path.is_root()).then(|| path.to_string())
 }
@@ -248,7 +248,7 @@ fn answers(
         return vec![CommandKind::Approve(answer)];
     };
     let mut all = Vec::new();
-    // A yes in the client's own prompt comes with the transition itself.
+    // An approval in the client's own prompt comes with the transition itself.
     if about == RequestKind::Transition
         && let Some(request) = request.filter(|request| request.prompt.is_some())
     {
@@ -287,7 +287,7 @@ fn answers(
     all
 }
 
-/// Returns when a command was given: the first time that stands in what follows from it.
+/// Returns the time of a command: the first time in its events.
 pub(super) fn time_of(ahead: &[Event]) -> u64 {
     let found = ahead
         .iter()

@@ -1,4 +1,4 @@
-//! Judges step after step of a log under two workflows.
+//! Judges the steps of a log under two workflows.
 
 use std::collections::BTreeMap;
 
@@ -23,15 +23,15 @@ use super::{
 };
 use crate::Scenario;
 
-/// Who is taken to say yes where only the other workflow asks.
+/// Name of the person whose approval is assumed because only the other workflow asks.
 const ASSUMED: &str = "assumed";
-/// Requests whose ids under the other workflow are remembered.
+/// Maximum number of requests whose ids under the other workflow are stored.
 const IDS_MAX: usize = 4_096;
 
 const OTHERWISE: &str = "asked again, the run's own workflow would answer otherwise: the log does not keep all that decided it";
 const NO_STEP: &str = "what was asked cannot be told from the log";
 
-/// Two runs side by side: as recorded, and as the other workflow would have had it.
+/// Two runs side by side: as recorded, and under the other workflow.
 pub(super) struct Judge<'a> {
     pinned: &'a Machine,
     other: &'a Machine,
@@ -39,7 +39,7 @@ pub(super) struct Judge<'a> {
     window: Window,
     then: Run,
     now: Run,
-    /// Ids of open requests in the log, with those that they have under the other workflow.
+    /// Ids of open requests in the log, with those under the other workflow.
     ids: BTreeMap<ApprovalId, ApprovalId>,
     differing: u64,
     first: Option<u64>,
@@ -50,21 +50,21 @@ pub(super) struct Judge<'a> {
     over: Option<u64>,
 }
 
-/// What must have been asked, since the run's own workflow answers it as the log says.
+/// The command of a step, which the run's own workflow answers as in the log.
 struct Again {
     command: CommandKind,
-    /// What the run's own workflow brings about.
+    /// Events under the run's own workflow.
     old: Vec<Event>,
     lacks: &'static str,
     conclusive: bool,
 }
 
-/// What the other workflow brought about.
+/// Events under the other workflow.
 #[derive(Default)]
 struct Now {
     events: Vec<Event>,
     yes_assumed: bool,
-    /// Whether there was nothing to ask, since what it is about is not there.
+    /// Whether there was nothing to ask, since its subject does not exist.
     skipped: bool,
 }
 
@@ -93,7 +93,7 @@ impl<'a> Judge<'a> {
         }
     }
 
-    /// Judges what stands first in `ahead`, and returns how many events that are.
+    /// Judges the first step of `ahead`, and returns its number of events.
     pub(super) fn step(&mut self, ahead: &[Event]) -> usize {
         let Some(first) = ahead.first() else {
             return 1;
@@ -139,7 +139,7 @@ impl<'a> Judge<'a> {
         }
     }
 
-    /// Finds the command that the run's own workflow answers as the log says.
+    /// Finds the command that the run's own workflow answers as in the log.
     ///
     /// The error says why there is none.
     fn again(&self, ahead: &[Event]) -> Result<Again, &'static str> {
@@ -182,7 +182,7 @@ impl<'a> Judge<'a> {
         alike.ok_or(none)
     }
 
-    /// Lists what may have been asked, with what is not known of it and whether a yes says anything.
+    /// Lists the possible commands, with what is unknown of each and whether an approval is conclusive.
     fn candidates(&self, ahead: &[Event]) -> Vec<(CommandKind, &'static str, bool)> {
         let Some((record, path, prompt)) = main_event(ahead).and_then(call_of) else {
             let asks = asked(self.pinned, &self.then, ahead);
@@ -264,7 +264,7 @@ impl<'a> Judge<'a> {
         });
     }
 
-    /// Asks the other workflow the same, and folds what it says.
+    /// Sends the same command to the other workflow, and folds its events.
     fn ask_other(&mut self, again: &Again, logged: &[Event]) -> Now {
         let Some(command) = self.translated(&again.command) else {
             return Now {
@@ -296,7 +296,7 @@ impl<'a> Judge<'a> {
         }
     }
 
-    /// Goes on as if a person had said yes at once.
+    /// Continues as if a person had approved at once.
     fn assume_yes(&mut self, id: ApprovalId, command: CommandKind, at_ms: u64) -> Vec<Event> {
         let yes = CommandKind::Approve(Answer {
             by: ASSUMED.to_owned(),
@@ -319,7 +319,7 @@ impl<'a> Judge<'a> {
         all
     }
 
-    /// Remembers which request of the log is which under the other workflow.
+    /// Records which request of the log corresponds to which under the other workflow.
     fn pair_requests(&mut self, logged: &[Event], events: &[Event], begun: u64) {
         let (Some((id, kind)), Some((other, other_kind))) =
             (opened(logged, self.then.seq), opened(events, begun))
@@ -334,7 +334,7 @@ impl<'a> Judge<'a> {
         }
     }
 
-    /// Returns the command as the other run takes it; `None`: what it is about is not there.
+    /// Translates the command for the other run; returns `None` if its subject does not exist there.
     fn translated(&self, command: &CommandKind) -> Option<CommandKind> {
         let is_forked = self.now.open_leaves().iter().any(|leaf| !leaf.is_root());
         Some(match command {
@@ -390,7 +390,7 @@ impl<'a> Judge<'a> {
         })
     }
 
-    /// Takes an event for what it says, in both runs.
+    /// Applies an event to both runs as recorded.
     fn take_as_recorded(&mut self, event: &Event, why: &'static str) {
         let seq = self.then.seq;
         if let Some(path) = path_of(event) {
@@ -410,7 +410,7 @@ impl<'a> Judge<'a> {
                 self.fold_now(&event);
             }
         } else {
-            // What came from outside comes under any workflow.
+            // What came from outside happens under any workflow.
             self.fold_now(event);
         }
         self.fold_then(event);
@@ -449,7 +449,7 @@ fn decide_in(machine: &Machine, run: &Run, at_ms: u64, command: CommandKind) -> 
     .events
 }
 
-/// Returns the call that an event is a verdict on, where it counts, and the prompt that asks about it.
+/// Returns the call that an event is a verdict on, its frame, and the prompt about it.
 fn call_of(event: &Event) -> Option<(&CallRecord, &FramePath, Option<&PromptCall>)> {
     match event {
         Event::CallAllowed { path, call, .. } | Event::CallDenied { path, call, .. } => {
@@ -465,7 +465,7 @@ fn call_of(event: &Event) -> Option<(&CallRecord, &FramePath, Option<&PromptCall
     }
 }
 
-/// Returns the first request that `events` open, the first of which is number `begun`.
+/// Returns the first request that `events` open, the first of which has the number `begun`.
 fn opened(
     events: &[Event],
     begun: u64,
@@ -476,7 +476,7 @@ fn opened(
     })
 }
 
-/// Returns the frame of an event that follows from a decision; `None`: it came from outside.
+/// Returns the frame of an event that follows from a decision; `None` if it came from outside.
 fn path_of(event: &Event) -> Option<&FramePath> {
     match event {
         Event::CallAllowed { path, .. }

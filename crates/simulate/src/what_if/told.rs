@@ -1,4 +1,4 @@
-//! What is said of events where two workflows are compared: what a person would call different.
+//! The meaning of events where two workflows are compared: what a person would call different.
 
 use interlock_core::{
     event::{About, Event, RegionOutcome, RegionsStart},
@@ -7,7 +7,7 @@ use interlock_core::{
     refusal::Refusal,
 };
 
-/// How a step came out.
+/// The result of a step.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Verdict {
     Passes,
@@ -16,7 +16,7 @@ pub(super) enum Verdict {
     Nothing,
 }
 
-/// Says what an event means for where a run goes; `None`: nothing by itself.
+/// Describes the effect of an event on a run; returns `None` if it has none by itself.
 pub(super) fn says(event: &Event) -> Option<String> {
     let text = match event {
         Event::RunStarted { initial, .. } => format!("the run begins in `{initial}`"),
@@ -120,12 +120,12 @@ const fn word(outcome: Ending) -> &'static str {
     }
 }
 
-/// Tells whether two events mean the same.
+/// Returns whether two events have the same meaning.
 pub(super) fn is_alike(one: &Event, other: &Event) -> bool {
     one.name() == other.name() && says(one) == says(other)
 }
 
-/// Says how a step came out by the events that follow from it.
+/// Determines the result of a step from its events.
 pub(super) fn verdict(events: &[Event]) -> Verdict {
     let mut found = Verdict::Nothing;
     for event in events {
@@ -155,7 +155,7 @@ pub(super) fn refusal(events: &[Event]) -> Option<Refusal> {
     })
 }
 
-/// Returns what a person is asked about a transition.
+/// Returns the question to a person about a transition.
 pub(super) fn question(events: &[Event]) -> Option<String> {
     events.iter().find_map(|event| match event {
         Event::RequestOpened {
@@ -166,7 +166,7 @@ pub(super) fn question(events: &[Event]) -> Option<String> {
     })
 }
 
-/// Tells whether a line of execution moved.
+/// Returns whether a region moved.
 pub(super) fn moves(event: &Event) -> bool {
     matches!(
         event,

@@ -62,7 +62,7 @@ pub fn import(
             return Err(wrong(what.to_owned()));
         }
         let line: Line = serde_json::from_slice(&bytes)
-            .map_err(|error| wrong(format!("it is no line of an exported run ({error})")))?;
+            .map_err(|error| wrong(format!("it is not a line of an exported run ({error})")))?;
         if let Line::End(end) = line {
             let imported = reading.end(&end, &hex(&sha.finalize())).map_err(wrong)?;
             number += 1;
@@ -71,7 +71,7 @@ pub fn import(
                 _ => Err(TransferError::Line {
                     file: file.to_owned(),
                     line: number,
-                    what: "there is more behind the last line of the run".to_owned(),
+                    what: "there is more after the last line of the run".to_owned(),
                 }),
             };
         }
@@ -182,7 +182,7 @@ impl Reading {
         let name = line.name.as_deref().map_or(Ok(()), check_name);
         name.map_err(|error| Fault::Line(error.to_string()))?;
         check_time(line.created_ms)?;
-        let unknown = || Fault::Line(format!("`{}` is no durability", line.durability));
+        let unknown = || Fault::Line(format!("`{}` is not a durability", line.durability));
         let durability = Durability::from_word(&line.durability).ok_or_else(unknown)?;
         let pin = Pin {
             run: line.run,
@@ -284,5 +284,5 @@ impl Reading {
 /// Refuses a time that a database could not store.
 fn check_time(ms: u64) -> Result<(), Fault> {
     let kept = i64::try_from(ms).map(drop);
-    kept.map_err(|_| Fault::Line(format!("{ms} is no time in milliseconds since 1970")))
+    kept.map_err(|_| Fault::Line(format!("{ms} is not a time in milliseconds since 1970")))
 }

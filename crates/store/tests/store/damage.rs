@@ -159,7 +159,7 @@ const CASES: &[Case] = &[
         error: damaged,
     },
     Case {
-        name: "an event that is no JSON",
+        name: "an event that is not JSON",
         damage: |world, run| sql(world, run, "UPDATE events SET body = X'7b' WHERE seq = 5"),
         error: damaged,
     },

@@ -1,4 +1,4 @@
-//! The index of the list of runs, and what is no run.
+//! The index of the list of runs, and what is not a run.
 
 use std::{fs, path::Path};
 

@@ -302,7 +302,7 @@ impl Call {
             "result" => self.answer = Some(json!({ "result": self.filled(value) })),
             "error" => self.answer = Some(json!({ "error": self.filled(value) })),
             other => {
-                let message = format!("`{other}` is no step");
+                let message = format!("`{other}` is not a step");
                 self.answer = Some(json!({"error": {"code": -32602, "message": message}}));
             }
         }

@@ -50,7 +50,7 @@ impl Client {
     /// The URL is none of that form.
     pub fn new(url: &str) -> io::Result<Client> {
         let rest = url.trim().strip_prefix("http://");
-        let rest = rest.ok_or_else(|| io::Error::other(format!("`{url}` is no http URL")))?;
+        let rest = rest.ok_or_else(|| io::Error::other(format!("`{url}` is not an http URL")))?;
         let (address, path) = rest.split_once('/').unwrap_or((rest, ""));
         Ok(Client {
             address: address.to_owned(),
@@ -139,7 +139,7 @@ impl Client {
     /// Posts one message and reads the whole answer.
     ///
     /// # Errors
-    /// The server cannot be reached or answers with something that is no HTTP.
+    /// The server cannot be reached or answers with something that is not HTTP.
     pub fn post(&mut self, message: &Value) -> io::Result<Answer> {
         let mut more = Vec::new();
         if self.meta.is_some() {
@@ -227,7 +227,7 @@ fn read_answer(stream: &mut impl BufRead, status: &str) -> io::Result<Answer> {
         .split_whitespace()
         .nth(1)
         .and_then(|code| code.parse().ok());
-    let status = code.ok_or_else(|| io::Error::other(format!("`{status}` is no status")))?;
+    let status = code.ok_or_else(|| io::Error::other(format!("`{status}` is not a status")))?;
     let mut answer = Answer {
         status,
         headers: Vec::new(),

@@ -263,7 +263,7 @@ fn read(line: &[u8]) -> io::Result<Vec<Value>> {
         Ok(message) => Ok(vec![message]),
         Err(error) => {
             let start: String = String::from_utf8_lossy(line).chars().take(200).collect();
-            let told = format!("a line that is no message ({error}): {start}");
+            let told = format!("a line that is not a message ({error}): {start}");
             Err(io::Error::other(told))
         }
     }

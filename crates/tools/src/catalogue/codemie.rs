@@ -1,4 +1,4 @@
-//! What a model is told of the tools of CodeMie's assistants.
+//! Descriptions of the tools of CodeMie's assistants.
 
 use serde_json::json;
 
@@ -12,9 +12,9 @@ pub(super) fn read_file() -> Definition {
             "required": ["path"],
             "additionalProperties": false,
             "properties": {
-                "path": {"type": "string", "minLength": 1, "description": "The file; a relative path counts from the project root."},
-                "offset": {"type": "integer", "minimum": 0, "default": 0, "description": "Lines left out at the beginning."},
-                "limit": {"type": "integer", "minimum": 1, "description": "Lines returned; all unless given."}
+                "path": {"type": "string", "minLength": 1, "description": "The file; a path may be relative to the project root."},
+                "offset": {"type": "integer", "minimum": 0, "default": 0, "description": "Number of lines to skip at the beginning."},
+                "limit": {"type": "integer", "minimum": 1, "description": "Number of lines to return; by default all."}
             }
         }),
     }
@@ -22,14 +22,14 @@ pub(super) fn read_file() -> Definition {
 
 pub(super) fn write_file() -> Definition {
     Definition {
-        description: "Writes a file of the project or of a datasource whole, and makes the directories that it lacks.",
+        description: "Writes an entire file of the project or of a datasource, creating missing directories.",
         schema: json!({
             "type": "object",
             "required": ["path", "content"],
             "additionalProperties": false,
             "properties": {
-                "path": {"type": "string", "minLength": 1, "description": "The file; a relative path counts from the project root."},
-                "content": {"type": "string", "description": "Its whole text."}
+                "path": {"type": "string", "minLength": 1, "description": "The file; a path may be relative to the project root."},
+                "content": {"type": "string", "description": "The complete text."}
             }
         }),
     }
@@ -52,7 +52,7 @@ pub(super) fn list_files() -> Definition {
 
 pub(super) fn search() -> Definition {
     Definition {
-        description: "Looks for a text or a regular expression in the files of the project or of a datasource. Files that ignore files name are left out.",
+        description: "Searches the files of the project or of a datasource for a text or a regular expression. Ignored files are left out.",
         schema: json!({
             "type": "object",
             "required": ["query"],
@@ -61,7 +61,7 @@ pub(super) fn search() -> Definition {
                 "query": {"type": "string", "minLength": 1, "description": "The text, or the expression."},
                 "path": {"type": "string", "minLength": 1, "default": ".", "description": "The directory or file."},
                 "regex": {"type": "boolean", "default": false, "description": "Whether the query is a regular expression."},
-                "max_results": {"type": "integer", "minimum": 1, "maximum": 10_000, "default": 100, "description": "Matching lines returned."}
+                "max_results": {"type": "integer", "minimum": 1, "maximum": 10_000, "default": 100, "description": "Number of matching lines to return."}
             }
         }),
     }
@@ -78,9 +78,9 @@ pub(super) fn http_request() -> Definition {
                 "url": {"type": "string", "minLength": 1, "description": "The address."},
                 "method": {"type": "string", "pattern": "^[A-Za-z]{1,20}$", "default": "GET"},
                 "headers": {"type": "object", "additionalProperties": {"type": ["string", "number", "boolean"]}},
-                "query": {"type": "object", "additionalProperties": {"type": ["string", "number", "boolean", "null", "array"]}, "description": "Added to the address; of a list, each item."},
-                "body": {"description": "Text is sent as it is, an object or a list as JSON."},
-                "timeout": {"type": "number", "exclusiveMinimum": 0, "maximum": 3600, "default": 60, "description": "Seconds that the whole may take."}
+                "query": {"type": "object", "additionalProperties": {"type": ["string", "number", "boolean", "null", "array"]}, "description": "Added to the address; a list adds each of its items."},
+                "body": {"description": "Text is sent unchanged, an object or a list as JSON."},
+                "timeout": {"type": "number", "exclusiveMinimum": 0, "maximum": 3600, "default": 60, "description": "Time limit in seconds."}
             }
         }),
     }
@@ -95,8 +95,8 @@ pub(super) fn bash() -> Definition {
             "additionalProperties": false,
             "properties": {
                 "command": {"type": "string", "description": "The line."},
-                "timeout": {"type": "number", "exclusiveMinimum": 0, "maximum": 3600, "default": 120, "description": "Seconds that it may take."},
-                "cwd": {"type": "string", "minLength": 1, "description": "Where it starts; the project root unless given."},
+                "timeout": {"type": "number", "exclusiveMinimum": 0, "maximum": 3600, "default": 120, "description": "Time limit in seconds."},
+                "cwd": {"type": "string", "minLength": 1, "description": "Working directory; by default the project root."},
                 "env": {"type": "object", "additionalProperties": {"type": ["string", "number", "boolean"]}, "description": "Variables for this line."}
             }
         }),
@@ -105,14 +105,14 @@ pub(super) fn bash() -> Definition {
 
 pub(super) fn search_knowledge_base() -> Definition {
     Definition {
-        description: "Looks for the words of a query in the documents of the datasources, and returns the best passages with the ids of their documents.",
+        description: "Searches the documents of the datasources for the words of a query, and returns the best passages with the ids of their documents.",
         schema: json!({
             "type": "object",
             "required": ["query"],
             "additionalProperties": false,
             "properties": {
                 "query": {"type": "string", "minLength": 1, "description": "The words."},
-                "datasource": {"type": "string", "minLength": 1, "description": "Only in this one; in all unless given."},
+                "datasource": {"type": "string", "minLength": 1, "description": "Search only this one; by default all."},
                 "max_results": {"type": "integer", "minimum": 1, "maximum": 100, "default": 10}
             }
         }),
@@ -121,7 +121,7 @@ pub(super) fn search_knowledge_base() -> Definition {
 
 pub(super) fn get_document_by_id() -> Definition {
     Definition {
-        description: "Returns a document of a datasource by the id that search_knowledge_base gave it.",
+        description: "Returns a document of a datasource by the id that search_knowledge_base returned.",
         schema: json!({
             "type": "object",
             "required": ["id"],

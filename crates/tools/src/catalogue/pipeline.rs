@@ -1,4 +1,4 @@
-//! What a model is told of the tools of pipelines.
+//! Descriptions of the tools of pipelines.
 
 use serde_json::json;
 
@@ -6,7 +6,7 @@ use super::Definition;
 
 pub(super) fn read() -> Definition {
     Definition {
-        description: "Reads a text file and shows its lines with their numbers, at most 2,000 from the first unless told otherwise. A path counts from the project root. Binary files and directories are refused.",
+        description: "Reads a text file and shows its lines with their numbers, by default at most 2,000 from the first. A path is relative to the project root. Binary files and directories are refused.",
         schema: json!({
             "type": "object",
             "required": ["file_path"],
@@ -14,7 +14,7 @@ pub(super) fn read() -> Definition {
             "properties": {
                 "file_path": {"type": "string", "minLength": 1, "description": "The file."},
                 "offset": {"type": "integer", "minimum": 0, "description": "The number of the first line shown, from 1."},
-                "limit": {"type": "integer", "minimum": 1, "description": "How many lines are shown; 2000 unless given."}
+                "limit": {"type": "integer", "minimum": 1, "description": "How many lines are shown; by default 2000."}
             }
         }),
     }
@@ -22,17 +22,17 @@ pub(super) fn read() -> Definition {
 
 pub(super) fn grep() -> Definition {
     Definition {
-        description: "Looks for a regular expression (linear time, no look-around) in the files below a directory, or in one file. Files that ignore files name, binary files and `.git` are left out. Results are sorted by path.",
+        description: "Searches the files below a directory, or one file, for a regular expression (linear time, no look-around). Ignored files, binary files and `.git` are left out. Results are sorted by path.",
         schema: json!({
             "type": "object",
             "required": ["pattern"],
             "additionalProperties": false,
             "properties": {
                 "pattern": {"type": "string", "description": "The regular expression, matched within lines."},
-                "path": {"type": "string", "minLength": 1, "description": "The directory or file; the project root unless given."},
+                "path": {"type": "string", "minLength": 1, "description": "The directory or file; by default the project root."},
                 "glob": {"type": "string", "minLength": 1, "description": "Only files that match, such as `*.rs` or `!tests/**`."},
-                "output_mode": {"enum": ["content", "files_with_matches", "count"], "description": "Lines, paths alone (unless given), or matching lines a file."},
-                "ignore_case": {"type": "boolean", "description": "Whether case makes no difference."},
+                "output_mode": {"enum": ["content", "files_with_matches", "count"], "description": "Matching lines, only paths (the default), or the number of matching lines per file."},
+                "ignore_case": {"type": "boolean", "description": "Whether to ignore case."},
                 "context": {"type": "integer", "minimum": 0, "maximum": 100, "description": "Lines shown before and after each match, with `content`."}
             }
         }),
@@ -48,7 +48,7 @@ pub(super) fn glob() -> Definition {
             "additionalProperties": false,
             "properties": {
                 "pattern": {"type": "string", "minLength": 1, "description": "The pattern, relative to the directory."},
-                "path": {"type": "string", "minLength": 1, "description": "The directory; the project root unless given."}
+                "path": {"type": "string", "minLength": 1, "description": "The directory; by default the project root."}
             }
         }),
     }
@@ -56,7 +56,7 @@ pub(super) fn glob() -> Definition {
 
 pub(super) fn ls() -> Definition {
     Definition {
-        description: "Lists what is in a directory: at most 1,000 names, sorted; `/` stands behind directories, `@` behind links.",
+        description: "Lists what is in a directory: at most 1,000 names, sorted; `/` follows directories, `@` follows links.",
         schema: json!({
             "type": "object",
             "required": ["path"],
@@ -70,16 +70,16 @@ pub(super) fn ls() -> Definition {
 
 pub(super) fn edit() -> Definition {
     Definition {
-        description: "Replaces a text in a file. The old text must be in the file exactly once, blanks and line ends included, unless replace_all is set. The file must have been read before, and must not have changed since. Line numbers that Read shows are no part of the text.",
+        description: "Replaces a text in a file. The old text must be in the file exactly once, blanks and line ends included, unless replace_all is set. The file must have been read before, and must not have changed since. Line numbers that Read shows are not part of the text.",
         schema: json!({
             "type": "object",
             "required": ["file_path", "old_string", "new_string"],
             "additionalProperties": false,
             "properties": {
                 "file_path": {"type": "string", "minLength": 1, "description": "The file."},
-                "old_string": {"type": "string", "minLength": 1, "description": "The text that goes."},
-                "new_string": {"type": "string", "description": "The text that comes."},
-                "replace_all": {"type": "boolean", "description": "Whether every place is meant."}
+                "old_string": {"type": "string", "minLength": 1, "description": "The text to replace."},
+                "new_string": {"type": "string", "description": "The new text."},
+                "replace_all": {"type": "boolean", "description": "Whether to replace every occurrence."}
             }
         }),
     }
@@ -87,7 +87,7 @@ pub(super) fn edit() -> Definition {
 
 pub(super) fn multi_edit() -> Definition {
     Definition {
-        description: "Replaces several texts in one file, in the order given, each in what the ones before it left. All of them are made or none. The same rules as for Edit hold for each.",
+        description: "Replaces several texts in one file, in the given order, each in the result of the previous ones. Either all replacements are made or none. Each follows the same rules as Edit.",
         schema: json!({
             "type": "object",
             "required": ["file_path", "edits"],
@@ -103,9 +103,9 @@ pub(super) fn multi_edit() -> Definition {
                         "required": ["old_string", "new_string"],
                         "additionalProperties": false,
                         "properties": {
-                            "old_string": {"type": "string", "minLength": 1, "description": "The text that goes."},
-                            "new_string": {"type": "string", "description": "The text that comes."},
-                            "replace_all": {"type": "boolean", "description": "Whether every place is meant."}
+                            "old_string": {"type": "string", "minLength": 1, "description": "The text to replace."},
+                            "new_string": {"type": "string", "description": "The new text."},
+                            "replace_all": {"type": "boolean", "description": "Whether to replace every occurrence."}
                         }
                     }
                 }
@@ -116,14 +116,14 @@ pub(super) fn multi_edit() -> Definition {
 
 pub(super) fn write() -> Definition {
     Definition {
-        description: "Writes a file whole, new or over the one that is there. Directories that are missing are made. Only in the project and the temporary directory.",
+        description: "Writes an entire file, creating or overwriting it. Missing directories are created. Only in the project and the temporary directory.",
         schema: json!({
             "type": "object",
             "required": ["file_path", "content"],
             "additionalProperties": false,
             "properties": {
                 "file_path": {"type": "string", "minLength": 1, "description": "The file."},
-                "content": {"type": "string", "description": "Its whole text."}
+                "content": {"type": "string", "description": "The complete text."}
             }
         }),
     }
@@ -131,14 +131,14 @@ pub(super) fn write() -> Definition {
 
 pub(super) fn bash() -> Definition {
     Definition {
-        description: "Runs a shell line with bash in the project root and shows what it prints and its exit code. Each call has a new shell, without input and without a terminal. What the line starts ends with it.",
+        description: "Runs a shell line with bash in the project root and shows what it prints and its exit code. Each call has a new shell, without input and without a terminal. Programs that the line starts end with it.",
         schema: json!({
             "type": "object",
             "required": ["command"],
             "additionalProperties": false,
             "properties": {
                 "command": {"type": "string", "description": "The line."},
-                "timeout_ms": {"type": "integer", "minimum": 1, "maximum": 600_000, "description": "How long it may take, in milliseconds; 120000 unless given."}
+                "timeout_ms": {"type": "integer", "minimum": 1, "maximum": 600_000, "description": "How long it may take, in milliseconds; by default 120000."}
             }
         }),
     }

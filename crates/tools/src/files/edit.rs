@@ -10,12 +10,12 @@ use crate::{
     place::{self, Aim, Bounds},
 };
 
-/// Bytes of the largest file that is edited: the facts of an edit look at no larger one.
+/// Maximum size of a file that is edited, in bytes, as for the facts of an edit.
 const FILE_BYTES_MAX: u64 = 16 * 1024 * 1024;
-/// Bytes of the longest text that an edit may make.
+/// Maximum size of the text that an edit may produce, in bytes.
 const RESULT_BYTES_MAX: usize = 64 * 1024 * 1024;
 
-/// One text that takes the place of another.
+/// A replacement of text.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Replacement<'a> {
     pub(crate) old: &'a str,
@@ -32,7 +32,7 @@ impl<'a> Replacement<'a> {
         }
     }
 
-    /// Makes it in `text`; returns the new text and in how many places it is another.
+    /// Applies it to `text`; returns the new text and the number of replacements.
     pub(crate) fn make(self, text: &str) -> Result<(String, usize), (Code, String)> {
         if self.old == self.new {
             let message = "the old and the new text are the same";
@@ -49,7 +49,7 @@ impl<'a> Replacement<'a> {
             }
             2.. if !self.all => {
                 let message = format!(
-                    "the old text is in it {count} times: give more of what stands around it, or set replace_all"
+                    "the old text is in it {count} times: include more of the surrounding text, or set replace_all"
                 );
                 return Err((Code::ManyMatches, message));
             }
@@ -97,7 +97,7 @@ fn replace(
         .map_err(failed)?;
     check_seen(&found.real, &shown, &disk::digest(&bytes), context)?;
     let old = String::from_utf8(bytes)
-        .map_err(|_| Failure::new(Code::Binary, format!("`{shown}` is no UTF-8 text")))?;
+        .map_err(|_| Failure::new(Code::Binary, format!("`{shown}` is not UTF-8 text")))?;
     let (new, places) = made(&old, edits, &shown)?;
     if new == old {
         let message = format!("`{shown}` would be as it is");
@@ -119,7 +119,7 @@ fn replace(
     ))
 }
 
-/// Makes every edit, or says which one cannot be made.
+/// Applies every edit, or returns which one cannot be applied.
 fn made(old: &str, edits: &[Replacement<'_>], shown: &str) -> Result<(String, usize), Failure> {
     let mut text = old.to_owned();
     let mut places = 0;
@@ -131,7 +131,7 @@ fn made(old: &str, edits: &[Replacement<'_>], shown: &str) -> Result<(String, us
                 String::new()
             };
             let nothing = if edits.len() > 1 {
-                "; none of them was made"
+                "; none of them was applied"
             } else {
                 ""
             };
@@ -143,7 +143,7 @@ fn made(old: &str, edits: &[Replacement<'_>], shown: &str) -> Result<(String, us
     Ok((text, places))
 }
 
-/// Refuses a file that the model has not read, or that is another since.
+/// Refuses a file that the model has not read, or that has changed since.
 fn check_seen(
     real: &str,
     shown: &str,
@@ -163,7 +163,7 @@ fn check_seen(
     }
 }
 
-/// Returns what a file holds and the model is to know.
+/// Records the contents of a file for the model.
 pub(crate) fn seen(path: String, bytes: &[u8]) -> SeenFile {
     SeenFile {
         path,

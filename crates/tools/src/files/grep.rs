@@ -20,14 +20,14 @@ use crate::{
     place::{self, Aim, Bounds},
 };
 
-/// Characters of a line that are shown.
+/// Maximum number of characters shown of a line.
 const LINE_CHARS_MAX: usize = 500;
-/// Bytes of the longest line that is looked through.
+/// Maximum length of a line that is searched, in bytes.
 const LINE_BYTES_MAX: usize = 16 * 1024 * 1024;
-/// Bytes of the largest compiled expression.
+/// Maximum size of the compiled expression, in bytes.
 const EXPRESSION_BYTES_MAX: usize = 8 * 1024 * 1024;
 
-/// What is told of the files that match.
+/// Output for matching files.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Mode {
     Content,
@@ -35,7 +35,7 @@ enum Mode {
     Count,
 }
 
-/// Looks for lines that match.
+/// Searches for matching lines.
 pub(crate) fn grep(input: &Value, context: &ToolContext<'_>) -> Result<ToolEnd, Failure> {
     let mode = match text(input, "output_mode") {
         "content" => Mode::Content,
@@ -76,14 +76,14 @@ fn expression(pattern: &str, ignore_case: bool, name: &str) -> Result<RegexMatch
         .map_err(|error| Failure::new(Code::InvalidArguments, format!("`{name}`: {error}")))
 }
 
-/// One search through files.
+/// A search through files.
 struct Search<'a> {
     matcher: RegexMatcher,
     context: usize,
     glob: Option<&'a str>,
 }
 
-/// One line of a file, as a search found it.
+/// A line of a file in the results.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Row {
     number: u64,
@@ -93,7 +93,7 @@ struct Row {
     after_gap: bool,
 }
 
-/// What a search found in one file.
+/// Results in one file.
 #[derive(Debug, Default)]
 struct InFile {
     rows: Vec<Row>,
@@ -105,9 +105,9 @@ struct InFile {
 }
 
 impl Search<'_> {
-    /// Looks through what lies at `real`; `take` gets each file that matches, and says whether to go on.
+    /// Searches what is at `real`; `take` receives each matching file, and returns whether to continue.
     ///
-    /// Returns how many files could not be looked through.
+    /// Returns how many files could not be searched.
     fn through(
         &self,
         real: &str,
@@ -158,7 +158,7 @@ impl Search<'_> {
     }
 
     fn in_file(&self, searcher: &mut Searcher, path: &Path) -> Result<InFile, Trouble> {
-        // A name that is no text is opened as it is.
+        // A name that is not text is opened as it is.
         let (Some(directory), Some(name)) = (path.parent(), path.file_name()) else {
             return Err(Trouble::NotAFile);
         };
@@ -175,7 +175,7 @@ impl Search<'_> {
     }
 }
 
-/// Lines kept of one file.
+/// Maximum number of lines kept of one file.
 const ROWS_MAX: usize = 20_000;
 
 impl InFile {
@@ -229,7 +229,7 @@ impl Sink for InFile {
     }
 }
 
-/// What the model is told.
+/// Result for the model.
 struct Matches {
     mode: Mode,
     text: String,
@@ -238,7 +238,7 @@ struct Matches {
 }
 
 impl Matches {
-    /// Takes what was found in one file; tells whether there is room for more.
+    /// Adds the results of one file; returns whether there is room for more.
     fn take(&mut self, shown: &str, file: &InFile) -> bool {
         match self.mode {
             Mode::Files => self.line(shown),
@@ -291,7 +291,7 @@ impl Matches {
     }
 }
 
-/// Looks for lines as CodeMie's tool does.
+/// Searches for lines like CodeMie's tool.
 pub(crate) fn as_object(input: &Value, context: &ToolContext<'_>) -> Result<ToolEnd, Failure> {
     let query = text(input, "query");
     let pattern = if is_set(input, "regex") {

@@ -16,11 +16,11 @@ use crate::{
     place::{self, Aim, Bounds},
 };
 
-/// Entries told.
+/// Maximum number of entries in the result.
 const ENTRIES_MAX: usize = 1_000;
-/// Entries of a directory that are looked at.
+/// Maximum number of entries of a directory that are examined.
 const NAMES_MAX: usize = 200_000;
-/// Files that `list_files` tells.
+/// Maximum number of files that `list_files` returns.
 const FILES_MAX: usize = 100_000;
 
 /// Lists files whose path matches a pattern.
@@ -47,7 +47,7 @@ fn cut_notice() -> String {
     format!("(only the first {ENTRIES_MAX} are shown: narrow it down)")
 }
 
-/// Tells whether somebody asks for what version control keeps.
+/// Returns whether a call asks for version control's own files.
 fn names_version_control(pattern: &str, real: &str) -> bool {
     let named = |path: &str| path.split('/').any(|part| part == ".git");
     named(pattern) || named(real)
@@ -62,14 +62,14 @@ fn matcher(pattern: &str) -> Result<GlobSet, Failure> {
     compile_plain(pattern.strip_prefix("./").unwrap_or(pattern), false).map_err(wrong)
 }
 
-/// Returns the directory that a call names, without links; the project root without one.
+/// Returns the directory that a call names, with links resolved; by default the project root.
 fn base(input: &Value, bounds: Bounds, context: &ToolContext<'_>) -> Result<String, Failure> {
     let real = place_of(input, bounds, context)?;
     walk::directory(&real, &place::shown(&real, context))?;
     Ok(real)
 }
 
-/// Returns what the argument `path` names, without links; the project root without one.
+/// Returns the path in the argument `path`, with links resolved; by default the project root.
 pub(crate) fn place_of(
     input: &Value,
     bounds: Bounds,
@@ -99,7 +99,7 @@ fn files(
         paths: Vec::new(),
         is_cut: false,
     };
-    // What cannot be read on the way is not there for whoever asks.
+    // What cannot be read on the way is treated as missing.
     for entry in walk::walk(real, left, context)?.flatten() {
         if context.cancel.is_cancelled() {
             return Err(Trouble::Cancelled.of(real, Aim::Read));
@@ -118,7 +118,7 @@ fn files(
     Ok(found)
 }
 
-/// A link is a name like any other; where it leads is found out when it is opened.
+/// A link is a name like any other; its target is determined when it is opened.
 fn is_shown(entry: &ignore::DirEntry) -> bool {
     entry
         .file_type()
@@ -129,7 +129,7 @@ fn shown(path: &Path, context: &ToolContext<'_>) -> String {
     place::shown(&path.to_string_lossy(), context)
 }
 
-/// Lists what is in a directory.
+/// Lists the contents of a directory.
 pub(crate) fn ls(input: &Value, context: &ToolContext<'_>) -> Result<ToolEnd, Failure> {
     let found = place::find(text(input, "path"), Aim::Read, Bounds::Machine, context)?;
     let told = place::shown(&found.real, context);
@@ -162,10 +162,10 @@ pub(crate) fn ls(input: &Value, context: &ToolContext<'_>) -> Result<ToolEnd, Fa
     Ok(ToolEnd::done(lines.join("\n")))
 }
 
-/// Lists files as CodeMie's tool does.
+/// Lists files like CodeMie's tool.
 pub(crate) fn as_object(input: &Value, context: &ToolContext<'_>) -> Result<ToolEnd, Failure> {
     let pattern = optional(input, "pattern");
-    // A pattern without `/` is one of names, wherever the files lie.
+    // A pattern without `/` matches names, wherever the files are.
     let whole = pattern.map(|pattern| match pattern.contains('/') {
         true => pattern.to_owned(),
         false => format!("**/{pattern}"),

@@ -14,15 +14,15 @@ use crate::{
 };
 use interlock_process::Cancel;
 
-/// Lines shown unless told otherwise.
+/// Default number of lines shown.
 const LINES: usize = 2_000;
-/// Characters of a line that are shown.
+/// Maximum number of characters shown of a line.
 const LINE_CHARS_MAX: usize = 2_000;
-/// Bytes of the largest file that counts as read: it is read to its end for that.
+/// Maximum size of a file that counts as read, in bytes: it is read to its end for that.
 const SEEN_BYTES_MAX: u64 = 64 * 1024 * 1024;
-/// Bytes of the largest text that `read_file` returns.
+/// Maximum size of the text that `read_file` returns, in bytes.
 const TEXT_BYTES_MAX: u64 = 10 * 1024 * 1024;
-/// Lines between two looks at whether the call was cancelled.
+/// Number of lines between two checks for cancellation.
 const LOOK_EVERY: usize = 4_096;
 
 /// Shows numbered lines of a file.
@@ -64,19 +64,19 @@ pub(crate) fn open(real: &str) -> Result<OpenFile, Trouble> {
     Directory::open(directory)?.file(name)
 }
 
-/// The lines of a file that are shown.
+/// The shown lines of a file.
 #[derive(Debug, Default)]
 struct Page {
-    /// The number of the first line shown, from 1.
+    /// Number of the first line shown, from 1.
     first: usize,
     limit: usize,
     bytes_max: usize,
     text: String,
-    /// The number of the last line shown.
+    /// Number of the last line shown.
     last: usize,
-    /// Lines seen so far.
+    /// Number of lines seen so far.
     lines: usize,
-    /// Whether the file goes on behind the lines seen.
+    /// Whether the file continues after the lines seen.
     goes_on: bool,
     ends_with_cr: bool,
     is_full: bool,
@@ -84,7 +84,7 @@ struct Page {
 }
 
 impl Page {
-    /// Takes the lines, and returns the digest of the whole where it was read.
+    /// Reads the lines, and returns the digest of the whole file if it was read.
     fn fill(
         &mut self,
         opened: OpenFile,
@@ -120,7 +120,7 @@ impl Page {
         self.is_full || self.lines >= self.first.saturating_add(self.limit).saturating_sub(1)
     }
 
-    /// Takes one line; tells whether the file is none of text.
+    /// Adds one line; returns whether the file is not text.
     fn take(&mut self, line: &[u8]) -> bool {
         if line.contains(&0) {
             self.binary = Some("is a binary file");
@@ -131,7 +131,7 @@ impl Page {
             return false;
         }
         let Ok(text) = std::str::from_utf8(cut_bytes(line)) else {
-            self.binary = Some("is no UTF-8 text");
+            self.binary = Some("is not UTF-8 text");
             return true;
         };
         let text = text.strip_suffix('\n').unwrap_or(text);
@@ -169,7 +169,7 @@ impl Page {
             text.push_str(&format!("(the file has {all} lines)"));
         } else if self.last < self.lines || self.goes_on {
             text.push_str(&format!(
-                "(lines {} to {} of {all}; go on with offset {})",
+                "(lines {} to {} of {all}; continue with offset {})",
                 self.first,
                 self.last,
                 self.last + 1
@@ -182,7 +182,7 @@ impl Page {
     }
 }
 
-/// Bytes of a line that are kept: enough for the characters shown of it.
+/// Number of bytes kept of a line: enough for its shown characters.
 const KEPT_BYTES: usize = LINE_CHARS_MAX * 4 + 8;
 
 /// Reads one line of any length into the digest, and its beginning into `line`.
@@ -213,7 +213,7 @@ fn read_line(
         let room = (KEPT_BYTES + 1).saturating_sub(line.len());
         line.extend_from_slice(part.get(..room.min(count)).unwrap_or_default());
         read = read.saturating_add(u64::try_from(count).unwrap_or(u64::MAX));
-        // What is no text is not read to its end.
+        // What is not text is not read to its end.
         let is_binary = part.contains(&0);
         if is_binary {
             line.push(0);
@@ -264,5 +264,5 @@ pub(crate) fn whole_text(
         .read(TEXT_BYTES_MAX, context.cancel)
         .map_err(failed)?;
     String::from_utf8(bytes)
-        .map_err(|_| Failure::new(Code::Binary, format!("`{shown}` is no UTF-8 text")))
+        .map_err(|_| Failure::new(Code::Binary, format!("`{shown}` is not UTF-8 text")))
 }

@@ -1,4 +1,4 @@
-//! The walk through a directory that searches and listings share.
+//! The directory walk of searches and listings.
 
 use std::path::Path;
 
@@ -11,23 +11,23 @@ use crate::{
     place::{self, Aim},
 };
 
-/// Directories below one another that are walked through.
+/// Maximum depth of directories.
 const DEPTH_MAX: usize = 256;
 
 /// What is left out of a walk.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Skipped<'a> {
-    /// Whether files that ignore files name are left out.
+    /// Whether ignored files are left out.
     pub(crate) ignored: bool,
-    /// Whether version control's own directory is walked through, too.
+    /// Whether version control's own directory is included.
     pub(crate) version_control: bool,
-    /// Whether directories below are left out.
+    /// Whether subdirectories are left out.
     pub(crate) below: bool,
-    /// Only files that match, as ripgrep's `--glob` has it.
+    /// Only matching files, as in ripgrep's `--glob`.
     pub(crate) glob: Option<&'a str>,
 }
 
-/// Walks through `real` in the order of paths; links are not followed.
+/// Walks through `real` in the order of paths, without following links.
 pub(crate) fn walk(
     real: &str,
     left: Skipped<'_>,
@@ -40,7 +40,7 @@ pub(crate) fn walk(
         .max_depth(Some(if left.below { 1 } else { DEPTH_MAX }))
         .sort_by_file_name(Ord::cmp);
     if left.ignored {
-        // Ignore files count without a repository, too; a person's own settings do not.
+        // Ignore files apply without a repository, too; a person's own settings do not.
         builder
             .parents(true)
             .ignore(true)
@@ -71,14 +71,14 @@ fn may_enter(entry: &DirEntry, version_control: bool, state: Option<&str>) -> bo
     !(hidden || no_file || own)
 }
 
-/// What stands at the beginning of a walk.
+/// The start of a walk.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Start {
     Directory,
     File,
 }
 
-/// Says what stands at a path without links.
+/// Determines what is at a path without links.
 pub(crate) fn start(real: &str, shown: &str) -> Result<Start, Failure> {
     let failed = |trouble: Trouble| trouble.of(shown, Aim::Read);
     if real == "/" {
@@ -96,7 +96,7 @@ pub(crate) fn start(real: &str, shown: &str) -> Result<Start, Failure> {
     }
 }
 
-/// The same, where only a directory will do.
+/// Does the same, but accepts only a directory.
 pub(crate) fn directory(real: &str, shown: &str) -> Result<(), Failure> {
     match start(real, shown) {
         Ok(Start::Directory) => Ok(()),
@@ -107,15 +107,15 @@ pub(crate) fn directory(real: &str, shown: &str) -> Result<(), Failure> {
 }
 
 fn not_a_directory(shown: &str) -> Failure {
-    Failure::new(Code::NotADirectory, format!("`{shown}` is no directory"))
+    Failure::new(Code::NotADirectory, format!("`{shown}` is not a directory"))
 }
 
-/// Tells whether an entry of a walk is a regular file.
+/// Returns whether an entry of a walk is a regular file.
 pub(crate) fn is_file(entry: &DirEntry) -> bool {
     entry.file_type().is_some_and(|kind| kind.is_file())
 }
 
-/// Returns a path as the walk has it, below the place where it began.
+/// Returns a path of the walk, relative to its start.
 pub(crate) fn below<'p>(path: &'p Path, real: &str) -> &'p Path {
     path.strip_prefix(real).unwrap_or(path)
 }

@@ -11,11 +11,11 @@ use crate::{
     place::{self, Aim, Bounds},
 };
 
-/// Remark about a file that had other names: they keep what was in it.
+/// Remark about a file with other names, which keep the old contents.
 pub(crate) const OTHER_NAMES: &str =
     "; the file had other names (hard links), which keep the old content";
 
-/// Writes a file whole.
+/// Writes an entire file.
 pub(crate) fn whole(input: &Value, context: &ToolContext<'_>) -> Result<ToolEnd, Failure> {
     let content = text(input, "content");
     let put = put(text(input, "file_path"), content, Bounds::Project, context)?;
@@ -32,7 +32,7 @@ pub(crate) fn whole(input: &Value, context: &ToolContext<'_>) -> Result<ToolEnd,
     Ok(written(put.real, content.as_bytes(), text, context))
 }
 
-/// Writes a file whole, and answers as CodeMie's tool does.
+/// Writes an entire file, with the answer of CodeMie's tool.
 pub(crate) fn told_as_object(input: &Value, context: &ToolContext<'_>) -> Result<ToolEnd, Failure> {
     let content = text(input, "content");
     let put = put(text(input, "path"), content, Bounds::Datasources, context)?;
@@ -77,7 +77,7 @@ fn put(
     })
 }
 
-/// Ends a call that wrote a file: what is in it is known from now on.
+/// Ends a call that wrote a file, whose contents are known from now on.
 pub(crate) fn written(
     real: String,
     bytes: &[u8],

@@ -21,20 +21,20 @@ use rustix::{
 
 use crate::{Progress, ToolContext};
 
-/// How long a line has to end after it was asked to.
+/// How long a line may take to end after it was asked to.
 const KILL_AFTER: Duration = Duration::from_secs(5);
-/// How long what comes after a killed line may take before all of it is killed.
+/// How long the checks after a killed line may take before everything is killed.
 const GIVE_UP_AFTER: Duration = Duration::from_secs(10);
-/// How long what others still print is waited for once the line's end is told.
+/// How long other processes' output is read after the line's end was reported.
 const LINGER: Duration = Duration::from_millis(200);
-/// Time between two looks at what was killed.
+/// Interval of checks of what was killed.
 const LOOK_EVERY: Duration = Duration::from_millis(20);
-/// Bytes taken at one time.
+/// Number of bytes read at once.
 const CHUNK: usize = 64 * 1024;
-/// Bytes of the longest report that is read.
+/// Maximum size of a report that is read, in bytes.
 const REPORT_BYTES_MAX: usize = 64 * 1024 * 1024;
 
-/// Whether standard error goes where standard output goes.
+/// Whether standard error goes to the same place as standard output.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Streams {
     One,
@@ -48,7 +48,7 @@ pub(super) enum Stop {
     Asked,
 }
 
-/// What is to be carried out, and how.
+/// What to run, and how.
 pub(super) struct CommandSpec<'a> {
     pub(super) program: &'a Path,
     pub(super) order: &'a Order,
@@ -57,17 +57,17 @@ pub(super) struct CommandSpec<'a> {
     pub(super) bytes_max: usize,
 }
 
-/// What became of it.
+/// Its outcome.
 #[derive(Debug)]
 pub(super) struct Outcome {
     pub(super) out: HeadTail,
     pub(super) err: HeadTail,
-    /// The last that was told.
+    /// The last report.
     pub(super) told: Option<CarrierMessage>,
     pub(super) stopped: Option<Stop>,
 }
 
-/// Carries the order out.
+/// Runs the order.
 pub(super) fn follow(wanted: &CommandSpec<'_>, context: &ToolContext<'_>) -> io::Result<Outcome> {
     let mut order = serde_json::to_vec(wanted.order)?;
     order.push(b'\n');
@@ -91,7 +91,7 @@ pub(super) fn follow(wanted: &CommandSpec<'_>, context: &ToolContext<'_>) -> io:
     };
     command.stdout(out_writer);
     let child = command.spawn()?;
-    // Else the pipes would stay open on this side.
+    // Otherwise the pipes would stay open on this side.
     drop(command);
     let mut follow = Follow {
         leader: Pid::from_child(&child),
@@ -106,7 +106,7 @@ pub(super) fn follow(wanted: &CommandSpec<'_>, context: &ToolContext<'_>) -> io:
         deadline: Instant::now().checked_add(wanted.timeout),
     };
     let mut caller = ours;
-    // One that is gone already has told why.
+    // A process that is already gone has reported the reason.
     let _ = caller.write_all(&order);
     let _ = caller.shutdown(Shutdown::Write);
     caller.set_nonblocking(true)?;
@@ -119,7 +119,7 @@ pub(super) fn follow(wanted: &CommandSpec<'_>, context: &ToolContext<'_>) -> io:
     })
 }
 
-/// The process that carries the line; nothing of it is left behind.
+/// The process that runs the line; nothing of it is left behind.
 struct Guarded(Child);
 
 impl Drop for Guarded {
@@ -146,9 +146,9 @@ struct Follow<'a> {
     err: Printed,
     report: Report,
     stop: Option<Stopping>,
-    /// How far it was cancelled when that was last looked at.
+    /// State of the cancellation at the last check.
     seen: Option<interlock_process::Stop>,
-    /// When the process that carries the line was gone.
+    /// When the process that runs the line had ended.
     ended: Option<Instant>,
     context: &'a ToolContext<'a>,
     deadline: Option<Instant>,
@@ -173,7 +173,7 @@ impl Follow<'_> {
             self.press(now);
             if self.ended.is_none() && matches!(self.child.0.try_wait(), Ok(Some(_))) {
                 self.ended = Some(now);
-                // What a line that nothing holds has left in its group.
+                // What an unconfined line has left in its process group.
                 group::kill(self.leader);
             }
             if !more && self.is_over(now) {
@@ -199,14 +199,14 @@ impl Follow<'_> {
             .next_look(now)
             .map(|at| at.saturating_duration_since(now));
         let timeout = timeout.and_then(|time| Timespec::try_from(time).ok());
-        // Interrupted or not, everything is looked at again.
+        // Interrupted or not, everything is checked again.
         let _ = poll(&mut fds, timeout.as_ref());
     }
 
     fn next_look(&self, now: Instant) -> Option<Instant> {
         let soon = now.checked_add(LOOK_EVERY);
         match (&self.ended, &self.stop) {
-            // The end of the report comes a moment before the end of the process.
+            // The end of the report comes shortly before the end of the process.
             (Some(_), _) => soon,
             _ if self.report.is_over => soon,
             (None, Some(stop)) if now < stop.kill_at => Some(stop.kill_at),
@@ -215,7 +215,7 @@ impl Follow<'_> {
         }
     }
 
-    /// Ends the line where it is due.
+    /// Ends the line if it is time.
     fn press(&mut self, now: Instant) {
         self.seen = self.context.cancel.stopped();
         if self.stop.is_none() && self.ended.is_none() {
@@ -258,7 +258,7 @@ impl Follow<'_> {
     }
 }
 
-/// What the process that carries the line has told.
+/// Reports of the process that runs the line.
 #[derive(Debug, Default)]
 struct Report {
     bytes: Vec<u8>,
@@ -312,7 +312,7 @@ impl Printed {
         })
     }
 
-    /// Takes what is there; tells whether there may be more at once.
+    /// Reads what is available; returns whether there may be more at once.
     fn drain(&mut self, buffer: &mut Vec<u8>, tell: &mut dyn FnMut(&[u8])) -> bool {
         self.pipe.drain(buffer, |bytes| {
             self.kept.take(bytes);

@@ -1,16 +1,16 @@
-//! Secrets in texts that people and logs see.
+//! Masks secrets in texts for people and logs.
 
 use std::{borrow::Cow, sync::LazyLock};
 
 use regex::{Captures, Regex, RegexSet};
 
-/// Characters of the shortest value that is masked wherever it stands.
+/// Minimum length in characters of a value that is masked wherever it occurs.
 const KNOWN_CHARS_MIN: usize = 8;
 
-/// Secrets that are known by their value, and the forms by which others are known.
+/// Secrets that are known by their value, and the patterns by which others are recognized.
 ///
-/// Masking is for the eye. It finds what issuers mark and what stands behind a telling name;
-/// a secret of another form is not found.
+/// Masking is only for display. It finds the formats of issuers and values after a telling name; a secret of another form is not
+/// found.
 #[derive(Default, Clone)]
 pub struct Secrets {
     /// Longest first, so that one within another leaves nothing.
@@ -23,7 +23,7 @@ impl std::fmt::Debug for Secrets {
     }
 }
 
-/// Forms that issuers give to their secrets.
+/// Formats of issued secrets.
 const FORMS: [&str; 11] = [
     r"(?s)-----BEGIN [A-Z ]*PRIVATE KEY-----.*?(?:-----END [A-Z ]*PRIVATE KEY-----|\z)",
     r"\b(?:sk|pk|rk)[-_][A-Za-z0-9_-]{16,}",
@@ -38,9 +38,9 @@ const FORMS: [&str; 11] = [
     r"\beyJ[A-Za-z0-9_-]{10,}\.[A-Za-z0-9_-]{10,}(?:\.[A-Za-z0-9_-]*)?",
 ];
 
-/// Values behind something that tells what they are: group 1 stays, 2 goes.
+/// Values after something that shows what they are: group 1 stays, group 2 is masked.
 const TOLD: [&str; 5] = [
-    // User and password of an address.
+    // User and password in a URL.
     r"(://[^/\s:@]*:)([^@\s/]+)@",
     // `Authorization: Bearer …`
     r"(?i)\b((?:bearer|basic)\s+)([A-Za-z0-9._~+/=-]{8,})",
@@ -51,9 +51,9 @@ const TOLD: [&str; 5] = [
     r#"(?i)((?:password|passwd|secret|token|api[_-]?key|access[_-]?key|private[_-]?key|authorization|cookie)["']?\s*[:=]\s*)("[^"\n]{4,}"|'[^'\n]{4,}')"#,
 ];
 
-/// All of these forms, ready to be looked for.
+/// All of these patterns, compiled.
 struct Patterns {
-    /// Whether any of the others is there: most texts hold no secret, and are looked at once.
+    /// Whether any of the others matches: most texts contain no secret, and are searched once.
     any: RegexSet,
     forms: Vec<Regex>,
     told: Vec<Regex>,
@@ -74,16 +74,16 @@ impl Patterns {
     }
 }
 
-/// Names whose value is a secret.
+/// Names of variables whose value is a secret.
 static NAMES: LazyLock<Option<Regex>> = LazyLock::new(|| {
     Regex::new(r"(?i)pass(?:word|wd|phrase)|secret|token|api[_-]?key|access[_-]?key|private[_-]?key|credential|authorization|cookie").ok()
 });
 
 impl Secrets {
-    /// What stands in the place of a secret.
+    /// Replacement of a secret.
     pub const MASK: &str = "[secret]";
 
-    /// Takes secrets by their value; short ones would mask ordinary words.
+    /// Creates the secrets with known values; short ones would mask ordinary words.
     pub fn known(values: impl IntoIterator<Item = String>) -> Self {
         let mut known: Vec<String> = values
             .into_iter()

@@ -59,7 +59,7 @@ fn of_a_large_text_the_first_lines_are_shown() {
     let (_, end) = room.call(Tool::Read, &json!({"file_path": "large.txt", "limit": 2}));
     assert!(
         end.text
-            .ends_with("(lines 1 to 2 of more; go on with offset 3)"),
+            .ends_with("(lines 1 to 2 of more; continue with offset 3)"),
         "{}",
         end.text
     );

@@ -1,4 +1,4 @@
-//! Which sessions are meant, and reading them.
+//! Finds the selected sessions and reads them.
 
 use std::{
     collections::BTreeMap,
@@ -22,24 +22,24 @@ use crate::{
     live::now_ms,
 };
 
-/// How often a long work says how far it is.
+/// Interval of progress messages during long work.
 const SAY_EVERY: Duration = Duration::from_secs(2);
 
 /// Sessions that were found.
 #[derive(Debug)]
 pub(crate) struct Found {
-    /// The sessions, those of Interlock last.
+    /// The sessions, those from Interlock's own logs last.
     pub(crate) sessions: Vec<Session>,
-    /// The runs that sessions of Interlock's own logs are, by the number of the session.
+    /// Runs of sessions from Interlock's own logs, by the index of the session.
     pub(crate) runs: BTreeMap<usize, RunId>,
-    /// The root that all of them count from, where it was named.
+    /// Common root of all sessions, if it was given.
     pub(crate) root: Option<PathBuf>,
-    /// Sessions that were left out: of other clients, of other projects, or older.
+    /// Number of sessions that were left out: of other clients, of other projects, or older.
     pub(crate) left_out: usize,
 }
 
 impl Found {
-    /// Returns what was not read of all of them.
+    /// Returns what could not be read in all sessions.
     pub(crate) fn losses(&self) -> Losses {
         let mut all = Losses::default();
         for session in &self.sessions {
@@ -49,7 +49,7 @@ impl Found {
     }
 }
 
-/// Says on a terminal how far a work is that takes long.
+/// Reports the progress of long work on a terminal.
 #[derive(Debug)]
 pub(crate) struct Progress<'a> {
     app: &'a App,
@@ -76,7 +76,7 @@ impl<'a> Progress<'a> {
     }
 }
 
-/// Reads the sessions that are meant.
+/// Reads the selected sessions.
 pub(crate) fn find(app: &App, args: &SessionsArgs) -> Result<Found, Failure> {
     let client = args.client.as_deref().map(client).transpose()?;
     let since_ms = args.since.as_deref().map(since).transpose()?;
@@ -97,7 +97,7 @@ pub(crate) fn find(app: &App, args: &SessionsArgs) -> Result<Found, Failure> {
         let below = recordings(path).map_err(Failure::usage)?;
         if path.is_file() {
             named.extend(below.iter().cloned());
-            // What its sub-agents did lies in a folder beside it.
+            // The calls of its sub-agents are in a folder next to it.
             let beside = path.with_extension("");
             if beside.is_dir() {
                 files.extend(recordings(&beside).map_err(Failure::usage)?);
@@ -163,20 +163,20 @@ fn client(word: &str) -> Result<ClientId, Failure> {
     })
 }
 
-/// Reads how far back sessions are meant, as a time in milliseconds since 1970.
+/// Parses the maximum age of sessions, returning a time in milliseconds since 1970.
 fn since(text: &str) -> Result<u64, Failure> {
     let ms = interlock_simulate::duration_ms(text).map_err(|why| Failure::usage(anyhow!(why)))?;
     Ok(now_ms().saturating_sub(ms))
 }
 
-/// Tells whether a session is of the client and young enough; one without times is taken.
+/// Returns whether a session is of the client and recent enough; a session without times counts as recent.
 fn is_meant(session: &Session, client: Option<ClientId>, since_ms: Option<u64>) -> bool {
     let by_client = client.is_none_or(|client| session.client.as_deref() == Some(client.word()));
     let young = since_ms.is_none_or(|since| session.last_ms().is_none_or(|last| last >= since));
     by_client && young
 }
 
-/// Lists what the clients keep of their sessions in the person's home.
+/// Lists the files in which clients store their sessions in the person's home.
 fn files_of_clients() -> Result<Vec<PathBuf>, Failure> {
     let Some(home) = home_of_person() else {
         return Ok(Vec::new());
@@ -234,7 +234,7 @@ pub(crate) fn project_of(home: &Home, id: &RunId) -> Result<Option<String>, Fail
     }))
 }
 
-/// Returns the directory that a session's project lay in.
+/// Returns the directory of a session's project.
 pub(crate) fn root_of(app: &App, found: &Found, session: &Session) -> Option<String> {
     if let Some(root) = &found.root {
         return Some(root.to_string_lossy().into_owned());

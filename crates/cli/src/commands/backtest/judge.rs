@@ -1,4 +1,4 @@
-//! Judging every session that was found.
+//! Judges every session that was found.
 
 use std::{
     num::NonZero,
@@ -23,25 +23,25 @@ use crate::{
     failure::Failure,
 };
 
-/// What came of each session, in their order.
+/// Results of the sessions, in their order.
 #[derive(Debug)]
 pub(crate) struct Judged {
     pub(crate) sessions: Vec<Outcome>,
-    /// What mattered of the rules.
+    /// The rules that had an effect.
     pub(crate) rules: Rules,
 }
 
-/// What came of one session.
+/// Result of one session.
 #[derive(Debug)]
 pub(crate) enum Outcome {
-    /// It was placed in the workflow.
+    /// The session was placed in the workflow.
     Placed(Box<Backtest>),
-    /// It is a log of the same workflow, and was judged again with its own transitions.
+    /// The session is a log of the same workflow, and was judged again with its own transitions.
     Again(Box<WhatIf>),
 }
 
 impl Outcome {
-    /// Counts the calls that are refused.
+    /// Counts the refused calls.
     pub(crate) fn refused(&self) -> u64 {
         match self {
             Self::Placed(placed) => placed.fewest,
@@ -54,7 +54,7 @@ impl Outcome {
     }
 }
 
-/// The sums over all sessions.
+/// Totals of all sessions.
 #[derive(Debug, Default)]
 pub(crate) struct Tally {
     pub(crate) sessions: u64,
@@ -96,13 +96,13 @@ impl Tally {
         tally
     }
 
-    /// Tells whether something is not known that may have been refused.
+    /// Returns whether there are unknowns that may hide a refusal.
     pub(crate) const fn is_undecided(&self) -> bool {
         self.not_judged > 0 || self.bounded
     }
 }
 
-/// Judges every session under a workflow; several at a time.
+/// Judges every session under a workflow, several at a time.
 pub(crate) fn judge(
     app: &App,
     machine: &Machine,
@@ -131,7 +131,7 @@ pub(crate) fn judge(
     let left: Vec<usize> = (0..found.sessions.len()).filter(is_left).collect();
     let settings = settings(app, found, &usual);
     let next = AtomicUsize::new(0);
-    // What a thread learns of the workflow is its own, so few sessions are not worth another.
+    // Each thread caches its own results, so a few sessions do not justify another thread.
     let threads = thread::available_parallelism().map_or(1, NonZero::get);
     let threads = threads.min(left.len()).max(1);
     let work = |mut tester: Backtester, mut progress: Option<Progress<'_>>| {
@@ -170,7 +170,7 @@ pub(crate) fn judge(
         .map(|(index, one)| (index, Outcome::Placed(Box::new(one))));
     let mut all: Vec<(usize, Outcome)> = all.chain(again).collect();
     all.sort_by_key(|(index, _)| *index);
-    // INVARIANT: each session has an outcome; a thread that came to a bad end would leave one out.
+    // INVARIANT: each session has an outcome, unless a thread panicked.
     if all.len() != found.sessions.len() {
         return Err(anyhow!("a session could not be placed: this is a bug").into());
     }
@@ -180,7 +180,7 @@ pub(crate) fn judge(
     })
 }
 
-/// Returns where each session took place.
+/// Returns the scenario of each session.
 pub(crate) fn settings(app: &App, found: &Found, usual: &Scenario) -> Vec<Scenario> {
     let sessions = found.sessions.iter();
     sessions
@@ -188,7 +188,7 @@ pub(crate) fn settings(app: &App, found: &Found, usual: &Scenario) -> Vec<Scenar
         .collect()
 }
 
-/// Returns where a session took place.
+/// Returns the scenario of a session.
 fn setting(app: &App, found: &Found, session: &Session, usual: &Scenario) -> Scenario {
     let root = root_of(app, found, session);
     let client = session.client.clone();
@@ -199,7 +199,7 @@ fn setting(app: &App, found: &Found, session: &Session, usual: &Scenario) -> Sce
     }
 }
 
-/// Judges the log of a run again, with its own transitions; `None`: it followed another workflow.
+/// Judges the log of a run again, with its own transitions; returns `None` if it followed another workflow.
 fn of_same(
     app: &App,
     machine: &Machine,

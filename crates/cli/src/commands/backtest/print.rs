@@ -93,7 +93,7 @@ pub(crate) fn tell(
     section.end()
 }
 
-/// A part of what is printed, with a heading only where there is something below it.
+/// A section of the output, whose heading is printed only if it has content.
 struct Section<'a> {
     app: &'a App,
     limit: usize,
@@ -114,7 +114,7 @@ impl<'a> Section<'a> {
     }
 
     fn begin(&mut self, heading: &'static str) {
-        // What was left out of the part before is said first; a reader that went away is noticed later.
+        // Print first what the previous section left out; a closed pipe is noticed later.
         drop(self.end());
         self.heading = Some(heading);
         self.shown = 0;
@@ -146,7 +146,7 @@ impl<'a> Section<'a> {
     }
 }
 
-/// Says what the result rests on.
+/// Describes what the result is based on.
 fn about(args: &BacktestArgs, found: &Found, tally: &Tally) -> Vec<String> {
     let mut lines = Vec::new();
     let mut formats: BTreeMap<String, u64> = BTreeMap::new();
@@ -209,7 +209,7 @@ fn about(args: &BacktestArgs, found: &Found, tally: &Tally) -> Vec<String> {
     lines
 }
 
-/// Says what was not read of the recordings.
+/// Describes what could not be read in the recordings.
 fn losses(found: &Found) -> Vec<String> {
     let losses = found.losses();
     let mut lines = Vec::new();
@@ -239,7 +239,7 @@ fn losses(found: &Found) -> Vec<String> {
     lines
 }
 
-/// Says that a recording is newer than those that the reader was tried with.
+/// Reports that a recording is from a newer version than those tested.
 fn newer(session: &Session) -> Option<String> {
     let (tried, version) = (session.format.tried()?, session.version.as_deref()?);
     let parts = |text: &str| -> Vec<u64> {
@@ -260,7 +260,7 @@ fn short(session: &Session) -> String {
     session.id.chars().take(8).collect()
 }
 
-/// Names a call: its session, its number from 1, the tool and what matters of the arguments.
+/// Names a call: its session, its number from 1, the tool and the essential arguments.
 fn named(session: &Session, index: usize) -> String {
     let what = session.calls.get(index).map(|call| {
         let record = call.record.as_ref().map(|record| record.summary.clone());
@@ -292,7 +292,7 @@ fn stopped(session: &Session, stop: &interlock_backtest::Stop) -> String {
     )
 }
 
-/// Says of a refused call where and why.
+/// Describes where and why a call is refused.
 fn refused(session: &Session, one: &Placed) -> String {
     let why = one.refusal.as_ref().map_or_else(String::new, |refusal| {
         let place = one.states.join(", ");
@@ -301,7 +301,7 @@ fn refused(session: &Session, one: &Placed) -> String {
     format!("{}{why}", named(session, one.index))
 }
 
-/// Characters of a reason that are shown; `--json` has all of it.
+/// Maximum number of characters of a reason; `--json` has all of it.
 const REASON_MAX: usize = 200;
 
 fn cut(text: &str) -> String {
@@ -311,7 +311,7 @@ fn cut(text: &str) -> String {
     text.chars().take(REASON_MAX).chain("…".chars()).collect()
 }
 
-/// Says where a session first comes out differently than it was recorded.
+/// Describes where a session first differs from its recording.
 fn first(session: &Session, outcome: &Outcome) -> Option<String> {
     match outcome {
         Outcome::Placed(placed) => {
@@ -322,7 +322,7 @@ fn first(session: &Session, outcome: &Outcome) -> Option<String> {
     }
 }
 
-/// Sums how long runs stood in each state.
+/// Sums the time that runs spent in each state.
 fn stays(sessions: &[Outcome]) -> Vec<(String, (u64, Option<u64>))> {
     let mut all: Vec<(String, (u64, Option<u64>))> = Vec::new();
     for outcome in sessions {
@@ -354,7 +354,7 @@ fn duration(ms: Option<u64>) -> String {
     }
 }
 
-/// Writes a number with a comma between the thousands.
+/// Formats a number with a comma between the thousands.
 pub(crate) fn grouped(number: u64) -> String {
     let digits = number.to_string();
     let mut text = String::new();

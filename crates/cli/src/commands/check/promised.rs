@@ -1,4 +1,4 @@
-//! The properties of a workflow: read, not proved.
+//! The properties of a workflow, which are parsed but not proved here.
 
 use interlock_formats::{
     Diagnostic, Property, Source, has_own_properties, own_properties, properties_file, render,
@@ -18,7 +18,7 @@ use crate::{
 #[derive(Debug)]
 pub(super) struct Promises {
     names: Vec<String>,
-    /// What `prove` is called with.
+    /// Argument for `prove`.
     workflow: String,
     last: Option<LastProof>,
 }
@@ -35,7 +35,7 @@ impl Promises {
         json!({ "file": file, "names": self.names, "last_proof": last })
     }
 
-    /// Says how many there are, and what is known of them.
+    /// Describes how many there are, and what is known of them.
     fn sentence(&self) -> String {
         let workflow = &self.workflow;
         let count = match self.names.len() {
@@ -60,7 +60,7 @@ impl Promises {
     }
 }
 
-/// Reads the properties in a workflow and beside it, and what is wrong with them; proves none.
+/// Parses the properties in a workflow and next to it, with their errors; proves none.
 pub(super) fn promised(
     app: &App,
     name: &str,
@@ -68,7 +68,7 @@ pub(super) fn promised(
     library: &Library,
 ) -> (Option<Promises>, Vec<Diagnostic>) {
     let beside = properties_beside(source);
-    // Most have none, and reading a machine once more takes as long as the check.
+    // Most workflows have none, and loading a machine again takes as long as the check.
     if beside.is_none() && !has_own_properties(source) {
         return (None, Vec::new());
     }
@@ -98,7 +98,7 @@ pub(super) fn promised(
     (promises, wrong)
 }
 
-/// Prints what is wrong with properties, and how old their proof is.
+/// Prints the errors of properties, and how old their proof is.
 pub(super) fn show(app: &App, promises: Option<&Promises>, wrong: &[Diagnostic]) -> Done {
     app.output
         .painted_error(&render(wrong, app.output.colours_errors()))?;

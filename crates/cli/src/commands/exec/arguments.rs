@@ -1,4 +1,4 @@
-//! The words behind `exec`, read without building the whole command line: each tool call pays for it.
+//! Parses the arguments of `exec` without building the whole command line, because each tool call pays for it.
 
 use std::{ffi::OsString, path::PathBuf};
 
@@ -8,7 +8,8 @@ use interlock_sandbox::Level;
 
 use crate::args::{Colour, ExecArgs, Held};
 
-/// The words behind `exec` alone: to build every other command takes longer than to start the line.
+/// Run one shell line with the rights of a state.
+// Only these arguments: building all commands takes longer than starting the line.
 #[derive(Debug, clap::Parser)]
 #[command(name = "interlock exec")]
 struct Words {
@@ -19,40 +20,40 @@ struct Words {
     args: ExecArgs,
 }
 
-/// What `exec` is asked to run, and how it is held.
+/// What `exec` must run, and how to confine it.
 #[derive(Debug)]
 pub(super) struct Arguments {
-    /// By whose leave.
+    /// Source of the permission.
     pub(super) wanted: Permission,
     /// The shell line.
     pub(super) line: String,
-    /// The project; found from the directory when left out.
+    /// The project; by default found from the directory.
     pub(super) project: Option<PathBuf>,
-    /// The lowest level at which it runs.
+    /// Lowest level at which the line may run.
     pub(super) require: Option<Level>,
-    /// The highest level whose means are used: to see what a lesser kernel holds.
+    /// Highest level to use, to see what a lesser kernel would enforce.
     pub(super) at_most: Level,
-    /// Whether the line may fetch from the network.
+    /// Whether the line may access the network.
     pub(super) network: bool,
-    /// Commands that count as listed.
+    /// Additional commands that count as listed.
     pub(super) allow: Vec<String>,
 }
 
-/// By whose leave a line runs.
+/// The permission with which a line runs.
 #[derive(Debug)]
 pub(super) enum Permission {
-    /// A verdict's.
+    /// The verdict with this ticket.
     Ticket(String),
-    /// The same, handed on by a first process that listens at this place.
+    /// The same, passed on by a first process that listens at this place.
     #[cfg(target_os = "linux")]
     Behind { place: String, ticket: String },
-    /// The caller's at the other end of standard input.
+    /// The caller, with a plan on standard input.
     Planned,
-    /// The person's own.
+    /// A person, for this kind of state.
     Stance(Stance),
 }
 
-/// A line by somebody's leave, with no option.
+/// Creates arguments without options.
 fn plain(wanted: Permission, line: String) -> Arguments {
     Arguments {
         wanted,
@@ -65,7 +66,7 @@ fn plain(wanted: Permission, line: String) -> Arguments {
     }
 }
 
-/// Reads the words behind `exec`.
+/// Parses the arguments of `exec`.
 pub(super) fn read(arguments: &[OsString]) -> Result<Arguments, String> {
     let words: Vec<&str> = arguments
         .iter()
@@ -127,7 +128,7 @@ fn level(word: String) -> Result<Level, String> {
     })
 }
 
-/// One word is a shell line; several are a command with its operands.
+/// Joins the words of a command with its operands; a single word is a shell line.
 fn line_of(words: &[String]) -> String {
     match words {
         [line] => line.clone(),

@@ -1,4 +1,4 @@
-//! What guards ask of a line beside its exit code: reports of tests, and frozen files as they were.
+//! What guards need of a line besides its exit code: test reports, and unchanged frozen files.
 
 use std::path::Path;
 
@@ -12,16 +12,16 @@ use interlock_core::{
 use interlock_facts::{TestReport, read_report};
 use interlock_store::{ReportFiles, RunLog};
 
-/// What stood before a line; empty where no guard asks.
+/// The state before a line; empty if no guard needs it.
 #[derive(Debug, Default)]
 pub(super) struct Checks {
     reports: Vec<(EvidenceMark, ReportFiles)>,
-    /// How frozen files differed; `None`: the run freezes none.
+    /// How frozen files differed; `None` if the run freezes none.
     frozen: Option<Vec<FrozenChange>>,
 }
 
 impl Checks {
-    /// Looks at the reports and frozen files that the line of `call` is asked for.
+    /// Reads the reports and frozen files that guards need for the line of `call`.
     pub(super) fn look(
         log: &RunLog,
         machine: &Machine,
@@ -41,7 +41,7 @@ impl Checks {
         }
     }
 
-    /// Looks again, now that the line has ended.
+    /// Reads them again after the line has ended.
     pub(super) fn seen(self, log: &RunLog, machine: &Machine, run: &Run) -> Checked {
         let after = self
             .frozen
@@ -87,7 +87,7 @@ fn read(log: &RunLog, run: &Run, mark: &EvidenceMark, files: &ReportFiles) -> Re
     compare(log, run, &mark.key, report).unwrap_or_else(ReportRead::problem)
 }
 
-/// Compares a report with the one from the start, and keeps it where it may become that.
+/// Compares a report with the one from the start, and stores it if it may become that.
 fn compare(
     log: &RunLog,
     run: &Run,
@@ -108,7 +108,7 @@ fn compare(
     Ok(ReportRead::Tests(counts))
 }
 
-/// Reads a report that was kept; it must be the one that the log names.
+/// Reads a stored report, which must have the digest in the log.
 fn kept(log: &RunLog, digest: &Digest) -> Result<TestReport, ReportProblem> {
     match log.folder().baseline::<TestReport>(&name_of(digest)) {
         Ok(Some(report)) if report.digest() == *digest => Ok(report),

@@ -1,4 +1,4 @@
-//! The plan of a line that a person runs: a state made of what they said.
+//! The plan of a line that a person runs, for a state made of the given options.
 
 use std::path::{Path, PathBuf};
 
@@ -14,7 +14,7 @@ use interlock_shell::split_entry;
 
 use super::arguments::{Arguments, Permission};
 
-/// Makes the plan of a line as it would be in a state of the stance asked for.
+/// Creates the plan of a line in a state of the requested kind.
 pub(super) fn plan(arguments: &Arguments) -> Result<Plan, String> {
     let directory = std::env::current_dir()
         .map_err(|error| format!("the current directory cannot be read: {error}"))?;
@@ -44,7 +44,7 @@ pub(super) fn plan(arguments: &Arguments) -> Result<Plan, String> {
     Ok(plan)
 }
 
-/// No verdict was about the network here: what may not write reaches it only where the person says so.
+/// No verdict covers the network here: a line that may not write gets it only if the person says so.
 fn reaches(plan: &mut Plan, network: bool) {
     if plan.column != Column::NoWrite {
         return;
@@ -58,7 +58,7 @@ fn reaches(plan: &mut Plan, network: bool) {
     }
 }
 
-/// Makes the policy of a state with the stance asked for.
+/// Creates the policy of a state of the requested kind.
 fn policy(arguments: &Arguments) -> Result<Policy, String> {
     let Permission::Stance(stance) = arguments.wanted else {
         return Err("a ticket has a state of its own".to_owned());
@@ -73,7 +73,7 @@ fn policy(arguments: &Arguments) -> Result<Policy, String> {
         .iter()
         .map(|text| {
             let words = split_entry(text)
-                .ok_or_else(|| format!("`{text}` is no command: write plain words"))?;
+                .ok_or_else(|| format!("`{text}` is not a command: write plain words"))?;
             Ok(CommandEntry {
                 text: text.clone(),
                 words,

@@ -1,4 +1,4 @@
-//! What becomes known of a line: to its run, or to the person who ran it.
+//! Reports what happened to a line: to its run, or to the person who ran it.
 
 use std::{collections::BTreeSet, io::Write as _, path::Path};
 
@@ -18,7 +18,7 @@ use interlock_store::{EventLog as _, Files, Home, RunLog, StoreError, Ticket, is
 use super::checks::Checks;
 use crate::live::now_ms;
 
-/// A run that is told of one line.
+/// The run to which one line is reported.
 pub(super) struct Report {
     log: RunLog,
     machine: Machine,
@@ -26,14 +26,14 @@ pub(super) struct Report {
     call: interlock_core::names::CallId,
     path: interlock_core::names::FramePath,
     proves: bool,
-    /// How the project's files stood before the line, where its state counts what is written.
+    /// State of the project's files before the line, if its state counts what is written.
     before: Option<Files>,
-    /// What guards ask for beside the exit code.
+    /// What guards need besides the exit code.
     checks: Checks,
 }
 
 impl Report {
-    /// Opens the run of a ticket; one that stands still lets nothing begin.
+    /// Opens the run of a ticket; a run that is not active lets nothing begin.
     pub(super) fn open(home: &Home, ticket: &Ticket) -> Result<Self, String> {
         let opened = || -> Result<(RunLog, Machine, Run), StoreError> {
             let log = home.open_run(&ticket.run)?;
@@ -59,10 +59,10 @@ impl Report {
         })
     }
 
-    /// Looks at the project's files before the line begins.
+    /// Compares the project's files before the line begins.
     ///
-    /// Before a check the run is told of those that changed since the last one. Before any other
-    /// line of a state that limits files they are kept, so that all that it writes counts.
+    /// Before a check, files that changed since the last check are reported to the run. Before any other line of a state that
+    /// limits files, their state is stored, so that everything the line writes counts.
     pub(super) fn look_at_files(&mut self, plan: &Plan) -> Result<(), String> {
         if is_check(&self.run, &self.call).is_none() {
             let limits = self.state().is_some_and(|at| at.policy.files_max.is_some());
@@ -88,11 +88,11 @@ impl Report {
         Ok(())
     }
 
-    /// Tells whether the run still stands where something may write.
+    /// Returns whether the run is still in a state that may write.
     pub(super) fn may_go_on(&mut self) -> bool {
-        // What this process has written itself may have come behind what others wrote.
+        // Writes of this process may have come after those of others.
         if !self.log.count().is_ok_and(|count| count == self.run.seq) {
-            // What cannot be read says nothing: the line is held to its plan all the same.
+            // If the run cannot be read, the line is still confined to its plan.
             let Ok(run) = self.log.load() else {
                 return true;
             };
@@ -102,14 +102,14 @@ impl Report {
         self.run.is_over() || state.is_none_or(|state| state.policy.may_write())
     }
 
-    /// Returns the state that the line's frame stands in.
+    /// Returns the state of the line's frame.
     fn state(&self) -> Option<&State> {
         let frame = self.run.frame(&self.path).unwrap_or(&self.run.root);
         let machine = self.machine.called(frame.machine.as_ref())?;
         machine.states.get(&frame.at)
     }
 
-    /// Tells the run how far the line is held.
+    /// Reports to the run how far the line is confined.
     pub(super) fn started(&mut self, level: Level, not_held: &[NotHeld]) -> Result<(), String> {
         let not_held = not_held.iter().map(|thing| thing.as_str().to_owned());
         self.ask(CommandKind::StartLine(LineStart {
@@ -119,15 +119,15 @@ impl Report {
         }))
     }
 
-    /// Tells the run how the line ended and what was found after it.
+    /// Reports to the run how the line ended and what was found after it.
     ///
-    /// What cannot be told keeps nothing else from being told; it is no evidence then.
+    /// If something cannot be reported, the rest still is, but it is not evidence.
     pub(super) fn ended(&mut self, ended: &Ended, plan: &Plan, began: bool) -> Result<(), String> {
         let exit = match ended.exit {
             Exit::Code(code) => i64::from(code),
             Exit::Signal(signal) => 128 + i64::from(signal),
         };
-        // Kept before its end is told: nothing is evidence without.
+        // Stored before the end is reported: nothing is evidence without it.
         let kept = match is_check(&self.run, &self.call) {
             Some(begun) => self.log.folder().keep_files(&plan.project, begun),
             None => Ok(()),
@@ -147,7 +147,7 @@ impl Report {
             exit: (proves && self.proves).then_some(exit),
             wrote,
             commands: commands(if proves { &ended.probed } else { &[] }),
-            // In a free state nothing is compared.
+            // In an unrestricted state, nothing is compared.
             unseen: ended.unseen.is_some() || plan.column == Column::Free,
             checked: if proves { checked } else { Checked::default() },
         }));
@@ -173,7 +173,7 @@ impl Report {
     }
 }
 
-/// Gathers what was seen of each probed command.
+/// Collects what was observed of each probed command.
 fn commands(probed: &[Probed]) -> Vec<ProbedCommand> {
     let mut commands: Vec<ProbedCommand> = Vec::new();
     for seen in probed {
@@ -210,10 +210,10 @@ fn protected_change(changed: &Changed) -> ProtectedChange {
     }
 }
 
-/// Tells a person what was found after their line.
+/// Reports to a person what was found after their line.
 pub(super) fn tell_person(ended: &Ended) {
     for changed in &ended.changed {
-        // Where standard error is gone, the line's own exit code is all there is to say.
+        // If standard error is closed, the line's own exit code is all that remains.
         let _ = writeln!(
             std::io::stderr(),
             "interlock: {}",

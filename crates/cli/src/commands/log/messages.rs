@@ -1,6 +1,6 @@
-//! The conversations of a run: what each attempt of a stage was told, what its model said, and what became of its calls.
+//! The conversations of a run: the request of each attempt of a stage, its model's messages, and the results of its calls.
 //!
-//! Put together from the events and what lies beside them by digest: nothing is told that the log does not name.
+//! They are assembled from the events and the messages stored by digest: everything shown is named by the log.
 
 use interlock_core::{
     event::{About, AllowSource, Event},
@@ -24,12 +24,12 @@ use crate::{failure::Failure, live::put};
 #[derive(Debug)]
 pub(super) struct Conversation {
     path: FramePath,
-    /// The path as people read it.
+    /// Path as shown to people.
     pub(super) shown: String,
     pub(super) attempt: u32,
-    /// What was said, in order, each with its `role`.
+    /// Messages in order, each with its `role`.
     pub(super) entries: Vec<Value>,
-    /// Knows what the model is reminded of.
+    /// Transcript that determines the reminders to the model.
     transcript: Transcript,
     is_over: bool,
 }
@@ -53,7 +53,7 @@ pub(super) fn conversations(log: &RunLog) -> Result<Vec<Conversation>, Failure> 
 struct Reading {
     machine: Machine,
     kept: Messages,
-    /// The run as it was after the event that is read.
+    /// The run after the event that was read.
     run: Run,
     all: Vec<Conversation>,
 }
@@ -74,7 +74,7 @@ impl Reading {
                 ..
             } => {
                 if self.find(path).is_none() {
-                    // A node that calls models has no attempts of its own beside those of its effect.
+                    // A node that calls models has no attempts apart from those of its effect.
                     let effect = self.run.frame(path).and_then(|frame| frame.stay.effect());
                     self.open(path, effect.map_or(1, |effect| effect.attempt));
                 }
@@ -190,7 +190,7 @@ impl Reading {
         });
     }
 
-    /// Fills the texts of a stage again; a body whose digest is another is not told.
+    /// Fills the texts of a stage again; a body with a different digest is not shown.
     fn begin(&mut self, path: &FramePath, digest: &Digest) {
         let (machine, run) = (&self.machine, &self.run);
         let stage = run.frame(path).and_then(|frame| stage_of(machine, frame));
@@ -265,7 +265,7 @@ impl Reading {
         Ok(())
     }
 
-    /// Tells what a turn ended with, where the model was reminded of something.
+    /// Adds the reminder at the end of a turn, if there was one.
     fn remind(&mut self, event: &Event) -> Result<(), Failure> {
         let kept = self.kept.clone();
         let mut said = Vec::new();
@@ -299,7 +299,7 @@ fn source_word(source: &AllowSource) -> Value {
     serde_json::to_value(source).unwrap_or_default()
 }
 
-/// Writes a conversation as a person reads it.
+/// Formats a conversation for people.
 pub(super) fn text(conversation: &Conversation) -> String {
     let mut text = format!("{}, attempt {}\n", conversation.shown, conversation.attempt);
     let mut model = String::new();
@@ -329,7 +329,7 @@ pub(super) fn text(conversation: &Conversation) -> String {
     text
 }
 
-/// Says who speaks, and what else there is to say in one line.
+/// Formats the speaker and further details in one line.
 fn heading(entry: &Value, model: &str) -> String {
     let get = |key: &str| entry.get(key).and_then(Value::as_str).unwrap_or_default();
     let number = |key: &str| entry.get(key).and_then(Value::as_u64).unwrap_or_default();
@@ -359,7 +359,7 @@ fn heading(entry: &Value, model: &str) -> String {
             let what = if fits {
                 "handed in"
             } else {
-                "handed in, and does not fit"
+                "submitted, but does not match the schema"
             };
             format!("{call} {what}").trim_start().to_owned()
         }

@@ -1,4 +1,4 @@
-//! The log as people read it: local time, and a call with its outcome on one line.
+//! The log for people: local time, and a call with its outcome on one line.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -24,7 +24,7 @@ use crate::{
 #[derive(Debug, Default)]
 pub(super) struct Page {
     day: Option<NaiveDate>,
-    /// Calls whose line was shown with their outcome.
+    /// Calls that were shown together with their outcome.
     whole: BTreeSet<CallId>,
 }
 
@@ -36,7 +36,7 @@ struct Outcome {
     exit: Option<i64>,
 }
 
-/// Columns of a summary that are shown however narrow the terminal is.
+/// Number of columns of a summary that are shown however narrow the terminal is.
 const SUMMARY_MIN: usize = 12;
 
 impl Page {
@@ -62,7 +62,7 @@ impl Page {
         Ok(())
     }
 
-    /// Returns what is said of an event; `None`: its call's line has said it.
+    /// Returns the text for an event; `None` if its call's line already contains it.
     fn text(
         &mut self,
         app: &App,
@@ -72,7 +72,7 @@ impl Page {
         match &recorded.event {
             Event::CallAllowed { call, source, .. } => {
                 let Some(outcome) = ended.get(&call.id) else {
-                    // What became of it stands in the next line; the last one of a run has no end.
+                    // Its outcome is in the next line; the last call of a run may have no end.
                     if *source == AllowSource::Control {
                         return Ok(Some(self::call(app, call, Style::Green, "answered")));
                     }
@@ -109,7 +109,7 @@ impl Page {
     }
 }
 
-/// Returns how the calls of which the end is told ended.
+/// Returns the outcomes of the calls whose end is in the events.
 fn outcomes(events: &[Recorded]) -> BTreeMap<CallId, Outcome> {
     let ends = events.iter().filter_map(|recorded| match &recorded.event {
         Event::CallEnded { call, ok, exit, .. } => Some((
@@ -125,9 +125,9 @@ fn outcomes(events: &[Recorded]) -> BTreeMap<CallId, Outcome> {
     ends.collect()
 }
 
-/// Writes a call and what became of it, cut to the terminal.
+/// Formats a call with its outcome, cut to the width of the terminal.
 fn call(app: &App, call: &CallRecord, style: Style, outcome: &str) -> String {
-    // Number, clock, tool and what stands between.
+    // Number, time, tool and separators.
     let taken = 16 + call.tool.chars().count() + outcome.chars().count();
     let room = width().map(|width| width.saturating_sub(taken).max(SUMMARY_MIN));
     let summary = cut(&call.summary, room);
@@ -136,7 +136,7 @@ fn call(app: &App, call: &CallRecord, style: Style, outcome: &str) -> String {
     format!("{tool} {summary}  {outcome}")
 }
 
-/// Cuts a text to so many characters, on one line.
+/// Cuts a text to a number of characters, on one line.
 fn cut(text: &str, room: Option<usize>) -> String {
     let text = visible(text);
     match room {
@@ -148,7 +148,7 @@ fn cut(text: &str, room: Option<usize>) -> String {
     }
 }
 
-/// Returns the columns of the terminal; `None`: there is none, and nothing is cut.
+/// Returns the width of the terminal; `None` if there is none, and nothing is cut.
 fn width() -> Option<usize> {
     if !io::stdout().is_terminal() {
         return None;
@@ -157,7 +157,7 @@ fn width() -> Option<usize> {
     columns.filter(|columns| *columns > 0).map(usize::from)
 }
 
-/// Writes how long something took.
+/// Formats a duration.
 fn duration(ms: u64) -> String {
     match ms {
         0..1_000 => format!("{ms} ms"),
@@ -166,7 +166,7 @@ fn duration(ms: u64) -> String {
     }
 }
 
-/// Returns a time as the clock of this place shows it.
+/// Returns a time in the local time zone.
 fn local(at_ms: u64) -> Option<DateTime<Local>> {
     let at = DateTime::from_timestamp_millis(i64::try_from(at_ms).ok()?)?;
     Some(at.with_timezone(&Local))

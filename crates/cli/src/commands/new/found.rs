@@ -1,29 +1,29 @@
-//! What a project is built and tested with, as its own files say.
+//! Detects from a project's own files how it is built and tested.
 
 use std::{fs, path::Path};
 
 use serde::Serialize;
 use serde_json::Value;
 
-/// What one kind of project is tested and built with.
+/// How one kind of project is tested and built.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub(super) struct Found {
-    /// What it is: `npm`, `cargo`, `pytest`, …
+    /// Kind of the project: `npm`, `cargo`, `pytest`, …
     pub(super) kind: &'static str,
-    /// The file that says so.
+    /// File that shows it.
     pub(super) file: &'static str,
-    /// The command that runs all its tests; `None`: there is none.
+    /// Command that runs all its tests; `None` if there is none.
     pub(super) test: Option<String>,
     /// Further commands of the project, such as its linter.
     pub(super) others: Vec<String>,
 }
 
-/// Largest file that is read for it, in bytes.
+/// Maximum size of a file that is read, in bytes.
 const BYTES_MAX: u64 = 1_048_576;
 
-/// Looks at the files in a project's root.
+/// Examines the files in a project's root.
 ///
-/// `make` counts only where nothing else says how the project is tested.
+/// `make` counts only if nothing else determines how the project is tested.
 pub(super) fn look(root: &Path) -> Vec<Found> {
     let place = ProjectFolder { root };
     let makers: [fn(&ProjectFolder<'_>) -> Option<Found>; 10] = [
@@ -71,7 +71,7 @@ fn found(kind: &'static str, file: &'static str, test: &str, others: &[&str]) ->
     }
 }
 
-/// Scripts of `package.json` that an agent may want beside the tests.
+/// Scripts of `package.json` that an agent may need besides the tests.
 const SCRIPTS: [&str; 5] = ["lint", "typecheck", "type-check", "build", "format:check"];
 
 fn node(place: &ProjectFolder<'_>) -> Option<Found> {
@@ -94,7 +94,7 @@ fn node(place: &ProjectFolder<'_>) -> Option<Found> {
         let scripts = package.get("scripts")?;
         scripts.get(name)?.as_str()
     };
-    // What `npm init` writes is no test.
+    // The script that `npm init` writes is not a test.
     let test = script("test").filter(|text| !text.contains("no test specified"));
     let test = match (kind, test) {
         ("bun", Some(_)) => Some("bun run test".to_owned()),
@@ -265,7 +265,7 @@ mod tests {
 
     use super::look;
 
-    /// Writes files, and compares the kinds found with their test commands.
+    /// Writes files, and compares the detected kinds with their expected test commands.
     fn check(files: &[(&str, &str)], expected: &[(&str, Option<&str>)]) {
         let root = tempfile::tempdir().unwrap();
         for (path, text) in files {

@@ -1,17 +1,17 @@
-//! The texts of a new workflow and of the cases that test it.
+//! Writes the texts of a new workflow and of the cases that test it.
 
-/// What a new workflow is made of.
+/// The contents of a new workflow.
 #[derive(Debug)]
 pub(super) struct Parts<'p> {
-    /// Its name.
+    /// Name of the workflow.
     pub(super) name: &'p str,
-    /// The commands of which each has to be seen to pass.
+    /// Test commands, each of which must be observed to pass.
     pub(super) tests: &'p [String],
-    /// Further commands that may run.
+    /// Further allowed commands.
     pub(super) allowed: &'p [String],
     /// Whether a client edits by patches.
     pub(super) patches: bool,
-    /// The schema's file, as seen from the workflow.
+    /// File of the schema, relative to the workflow.
     pub(super) schema: &'p str,
 }
 
@@ -176,7 +176,7 @@ cases:
     )
 }
 
-/// Writes what the workflow promises.
+/// Writes the workflow's properties.
 pub(super) fn properties(parts: &Parts<'_>) -> String {
     let name = parts.name;
     format!(
@@ -197,7 +197,7 @@ properties:
     )
 }
 
-/// Writes a text as YAML, in quotes where it needs any.
+/// Writes a text as YAML, quoted if necessary.
 fn quoted(text: &str) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, ' ' | '_' | '/' | '.' | '-');
     let begins = text.starts_with(|c: char| c.is_ascii_alphabetic() || matches!(c, '.' | '/'));

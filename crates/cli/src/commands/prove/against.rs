@@ -1,4 +1,4 @@
-//! `prove --against`: what one version of a workflow permits and an older one refuses.
+//! `prove --against`: lists what one version of a workflow permits and an older one refuses.
 
 use interlock_core::machine::Machine;
 use interlock_formats::{Lines, Source};
@@ -46,7 +46,7 @@ pub(super) fn run(
     Ok(())
 }
 
-/// Says in one word how the versions compare.
+/// Returns the result of the comparison in one word.
 const fn word(found: &Comparison) -> &'static str {
     if found.permitted.is_some() {
         "permits more"

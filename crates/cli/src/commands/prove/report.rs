@@ -1,4 +1,4 @@
-//! What `prove` says to other programs: a finding and a case for each property.
+//! The output of `prove` for other programs: a finding and a case for each property.
 
 use interlock_core::machine::Object;
 use interlock_formats::{Severity, Source};
@@ -81,7 +81,7 @@ pub(super) fn of_comparison(new: &Source, old: &Source, found: &Comparison) -> F
     findings
 }
 
-/// Writes the steps of a trace, one a line.
+/// Formats the steps of a trace, one per line.
 fn trace(input: &Object, steps: &[TraceStep]) -> Vec<String> {
     let mut lines = Vec::new();
     if !input.is_empty() {

@@ -1,4 +1,4 @@
-//! What `prove` prints for people.
+//! The output of `prove` for people.
 
 use interlock_core::machine::Object;
 use interlock_formats::Source;
@@ -50,7 +50,7 @@ pub(super) fn proof(app: &App, source: &Source, proof: &Proof) -> Done {
     Ok(())
 }
 
-/// Prints the steps of a trace, each with what it changes.
+/// Prints the steps of a trace, each with its effects.
 pub(super) fn trace(app: &App, input: &Object, steps: &[TraceStep]) -> Done {
     if !input.is_empty() {
         let input = Value::Object(input.clone());

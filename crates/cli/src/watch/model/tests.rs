@@ -113,7 +113,7 @@ fn nothing_is_answered_without_a_second_key() {
     let mut model = model(&["a"], &[("a", "a1")]);
     assert_eq!(model.press(Key::Letter('a')), None);
     assert!(matches!(model.over, Over::Approve(..)));
-    assert_eq!(model.press(Key::Enter), None, "Enter is no yes");
+    assert_eq!(model.press(Key::Enter), None, "Enter is not a yes");
     assert_eq!(
         model.press(Key::Letter('y')),
         Some(Act::Approve(waiting("a", "a1")))

@@ -19,7 +19,7 @@ pub(super) struct Script {
     /// The commands that need something, in the order of the page.
     #[serde(default)]
     pub(super) steps: Vec<Step>,
-    /// What prints the texts of the page that are no sessions, in the order of the page.
+    /// What prints the texts of the page that are not sessions, in the order of the page.
     #[serde(default)]
     pub(super) shown: Vec<Shown>,
 }

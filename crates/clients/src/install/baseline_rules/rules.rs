@@ -1,4 +1,4 @@
-//! Rules put into files that others write to as well, and taken out one by one.
+//! Rules that are added to files which others write to as well, and removed one by one.
 
 use serde_json::Value;
 
@@ -11,7 +11,7 @@ use crate::{
     },
 };
 
-/// What a file is written in.
+/// Format of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Language {
     /// JSON, as the client reads it.
@@ -23,7 +23,7 @@ pub(crate) enum Language {
 /// Rules for one file.
 #[derive(Debug)]
 pub(crate) struct Rules {
-    /// What the file is written in.
+    /// Format of the file.
     pub(crate) language: Language,
     wanted: Vec<Added>,
 }
@@ -36,7 +36,7 @@ impl Rules {
         }
     }
 
-    /// Wants items in a list.
+    /// Requests items in a list.
     pub(super) fn items(&mut self, at: &[&str], items: Vec<Value>) {
         let at: Vec<String> = at.iter().map(|key| (*key).to_owned()).collect();
         self.wanted.extend(items.into_iter().map(|value| Added {
@@ -46,7 +46,7 @@ impl Rules {
         }));
     }
 
-    /// Wants a value under a key.
+    /// Requests a value under a key.
     pub(super) fn key(&mut self, at: &[&str], value: Value) {
         self.wanted.push(Added {
             at: at.iter().map(|key| (*key).to_owned()).collect(),
@@ -55,12 +55,12 @@ impl Rules {
         });
     }
 
-    /// Tells whether nothing is wanted.
+    /// Returns whether nothing is requested.
     pub(crate) const fn is_empty(&self) -> bool {
         self.wanted.is_empty()
     }
 
-    /// Puts in what is not there; what is there under the same key stays as it is.
+    /// Adds what is missing; existing values under the same key stay unchanged.
     pub(crate) fn put(
         &self,
         text: Option<&str>,
@@ -121,7 +121,7 @@ impl Rules {
     }
 }
 
-/// Takes out what was put in, where it is still there; `None`: nothing is left.
+/// Removes what was added, if it is still there; returns `None` if nothing is left.
 pub(crate) fn take(
     before: &str,
     language: Language,

@@ -29,7 +29,11 @@ fn is_whole(digest: &str) -> bool {
 fn every_change_of_a_plugin_shows_in_its_digest() {
     let as_it_was = changed(|_| {});
     assert!(is_whole(&as_it_was), "{as_it_was}");
-    assert_eq!(changed(|_| {}), as_it_was, "where it lies is no part of it");
+    assert_eq!(
+        changed(|_| {}),
+        as_it_was,
+        "where it lies is not part of it"
+    );
     let index = "index.js";
     let changes: [(&str, Plain); 6] = [
         ("another text", |plugin| {

@@ -1,4 +1,4 @@
-//! The difference between a commit and the working tree, for a person.
+//! The diff between a commit and the working tree, for a person.
 
 use std::path::{Path, PathBuf};
 
@@ -6,23 +6,23 @@ use interlock_store::{Home, Revision};
 
 use crate::repository::Repository;
 
-/// The most bytes of a difference that are read.
+/// Maximum number of bytes of a diff that are read.
 const BYTES_MAX: u64 = 4 * 1024 * 1024;
-/// The most new files that are looked at.
+/// Maximum number of new files that are examined.
 const NEW_MAX: usize = 2_000;
 
-/// What is different.
+/// A diff.
 #[derive(Debug, Default)]
 pub(super) struct Difference {
-    /// The files, relative to the top of the working tree.
+    /// Changed files, relative to the top of the working tree.
     pub(super) files: Vec<PathBuf>,
-    /// Lines of the difference, as git prints them.
+    /// Lines of the diff, as git prints them.
     pub(super) lines: Vec<String>,
-    /// What it does not show.
+    /// What the diff does not show.
     pub(super) notes: Vec<String>,
 }
 
-/// Finds what is different from the commit that the project was at.
+/// Computes the diff against the commit at which the run began.
 pub(super) fn difference(
     home: &Home,
     revision: &Revision,
@@ -37,7 +37,7 @@ pub(super) fn difference(
         None,
         BYTES_MAX,
     )?;
-    // A folder at the end is another repository.
+    // A trailing slash means another repository.
     let all: Vec<&[u8]> = new
         .split(|byte| *byte == 0)
         .filter(|name| !name.is_empty() && !name.ends_with(b"/"))

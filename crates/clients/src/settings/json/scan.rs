@@ -1,6 +1,6 @@
-//! Finds the bytes of each value in a JSON text.
+//! Finds the byte range of each value in a JSON text.
 
-/// A value in a text, by its bytes.
+/// A value in a text, by its byte range.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Node {
     pub(crate) start: usize,
@@ -23,7 +23,7 @@ pub(crate) struct Member {
 }
 
 impl Node {
-    /// Returns the bytes of each member or item, keys included.
+    /// Returns the byte ranges of the members or items, including keys.
     pub(crate) fn extents(&self) -> Vec<(usize, usize)> {
         match &self.what {
             What::Object(members) => members
@@ -36,23 +36,23 @@ impl Node {
     }
 }
 
-/// What a client's own reader allows in its JSON.
+/// The syntax that a client's own parser accepts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Syntax {
-    /// JSON and nothing else.
+    /// Plain JSON.
     Strict,
-    /// Comments as well.
+    /// JSON with comments.
     Comments,
-    /// Comments, and a comma behind the last member.
+    /// JSON with comments and trailing commas.
     Loose,
 }
 
-/// A text with blanks for whatever is not JSON, byte for byte as long.
+/// A text in which blanks replace everything that is not JSON, with the same length.
 #[derive(Debug, Clone)]
 pub(crate) struct Clean {
-    /// Without comments and the mark of the byte order.
+    /// Without comments and byte order mark.
     pub(crate) values: String,
-    /// Without commas behind a last member, too.
+    /// Also without trailing commas.
     pub(crate) strict: String,
 }
 
@@ -67,7 +67,7 @@ impl Clean {
     }
 }
 
-/// Where a letter of the text stands.
+/// What a character of the text belongs to.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Within {
     Nothing,
@@ -167,7 +167,7 @@ fn without_last_commas(clean: &str) -> String {
     String::from_utf8(bytes).unwrap_or_else(|_| clean.to_owned())
 }
 
-/// Finds the bytes of each value in a text that is known to be JSON, but for last commas.
+/// Finds the byte range of each value in a text that is known to be JSON except for trailing commas.
 pub(crate) fn scan(clean: &str) -> Option<Node> {
     Scanner { text: clean, at: 0 }.node()
 }

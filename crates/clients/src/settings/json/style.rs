@@ -1,14 +1,14 @@
-//! How what lies in one object or list is written.
+//! Formatting of the members of one object or list.
 
 use serde::Serialize as _;
 use serde_json::{Value, ser::PrettyFormatter};
 
 pub(crate) struct Style {
-    /// Stands before each member or item.
+    /// Text before each member or item.
     pub(crate) between: String,
-    /// Stands behind the last one, where there was none.
+    /// Text after the last one, if there was none.
     pub(crate) behind: String,
-    /// Set where every member has a line of its own.
+    /// Set if every member has a line of its own.
     pub(crate) lines: Option<Lines>,
     pub(crate) colon: &'static str,
 }
@@ -38,7 +38,7 @@ impl Style {
         format!("{key}{}", text.replace('\n', &next))
     }
 
-    /// Writes a value on one line, with the air of its surroundings.
+    /// Formats a value on one line, with the spacing of its surroundings.
     fn flat(&self, value: &Value) -> String {
         let air = if self.colon == ":" { "" } else { " " };
         let comma = format!(",{air}");

@@ -192,7 +192,7 @@ impl Work<'_> {
         });
         if refused >= again_max {
             let text = format!(
-                "the answer did not fit its schema {} times: {}",
+                "the answer did not match its schema {} times: {}",
                 u64::from(refused) + 1,
                 answer.findings.join("; ")
             );
@@ -283,7 +283,7 @@ impl Work<'_> {
             return Ok(());
         }
         let cap = stage.turns_max;
-        let text = format!("{cap} messages came and none ended the stage");
+        let text = format!("{cap} messages were received and none ended the stage");
         let code = match stage.ending {
             Ending::Tool { .. } => "cap_hit",
             Ending::Answer { .. } => "turn_limit",

@@ -32,11 +32,11 @@ const SIGNS: [&str; 24] = [
 const REFUSED: [(&str, &str); 15] = [
     (
         "{{",
-        "an expression has no braces around it: write what stands between them",
+        "an expression has no braces around it: write only its content",
     ),
     (
         "}}",
-        "an expression has no braces around it: write what stands between them",
+        "an expression has no braces around it: write only its content",
     ),
     ("===", "write `==`"),
     ("!==", "write `!=`"),
@@ -114,7 +114,7 @@ fn one(text: &str, at: usize, letter: char) -> Result<(Kind, usize), ParseError>
         if *sign != "}}" {
             return Err(ParseError::new(
                 at..at + sign.len(),
-                format!("`{sign}` is no operator here"),
+                format!("`{sign}` is not an operator here"),
                 *help,
             ));
         }
@@ -173,7 +173,7 @@ fn number(rest: &str, at: usize) -> Result<(Kind, usize), ParseError> {
         Some(value) if !leading_zero => Ok((Kind::Number(format!("{value:?}")), at + end)),
         _ => Err(ParseError::new(
             place,
-            format!("`{written}` is no number"),
+            format!("`{written}` is not a number"),
             "write digits, with a point or an exponent: `42`, `0.5`, `1e3`",
         )),
     }

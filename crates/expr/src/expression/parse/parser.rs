@@ -18,7 +18,7 @@ const TOKENS_MAX: usize = 4_000;
 
 /// Words that mean something in Python and nothing here.
 const REFUSED: [(&str, &str); 12] = [
-    ("lambda", "there are no functions of one's own"),
+    ("lambda", "functions cannot be defined"),
     (
         "for",
         "there are no comprehensions; `any`, `all`, `sum` and `len` take a list",
@@ -26,8 +26,8 @@ const REFUSED: [(&str, &str); 12] = [
     ("import", "nothing can be imported"),
     ("await", "nothing is awaited"),
     ("yield", "nothing is yielded"),
-    ("def", "there are no functions of one's own"),
-    ("class", "there are no types of one's own"),
+    ("def", "functions cannot be defined"),
+    ("class", "types cannot be defined"),
     ("return", "write the value itself"),
     ("del", "nothing is deleted"),
     ("assert", "write the condition itself"),
@@ -159,7 +159,7 @@ impl Parser {
             ),
             Kind::Sign(")" | "]" | "}") => (format!("{} opens nowhere", named(token)), "remove it"),
             Kind::Sign(",") => (
-                "`,` stands outside of brackets".to_owned(),
+                "`,` is outside of brackets".to_owned(),
                 "put a list in brackets",
             ),
             _ => (

@@ -1,4 +1,4 @@
-//! What flows between states: tasks, arguments, items.
+//! Data flow between states: tasks, arguments, items.
 
 use interlock_expr::nearest::nearest;
 use serde_json::Value;
@@ -23,7 +23,7 @@ pub(super) fn check(workflow: &Workflow, notes: &mut Notes<'_>) {
     }
 }
 
-/// Refuses branches within an item that end at different states: an item ends towards one.
+/// Refuses branches within an item that end at different states: an item must end at one.
 fn several_ways_out(workflow: &Workflow, state: &State, notes: &mut Notes<'_>) {
     let Some(next) = &state.next else { return };
     let (Way::All(targets), true) = (&next.way, next.flags.per_item) else {
@@ -89,7 +89,7 @@ fn task(state: &State, notes: &mut Notes<'_>) {
                 )
                 .help("remove it, or give the tool what it needs in `tool_args`");
         }
-        // Where there are errors, a task may be what could not be read.
+        // If there are errors, a task may be what could not be parsed.
         (Some(Does::Assistant(_)), task)
             if task.as_ref().is_none_or(|task| task.text.trim().is_empty())
                 && !notes.report.has_errors() =>
@@ -160,7 +160,7 @@ fn arguments(workflow: &Workflow, state: &State, notes: &mut Notes<'_>) {
     known_arguments(state, tool, names, notes);
 }
 
-/// Says which context keys become arguments where none are written.
+/// Reports which context keys become arguments if none are written.
 fn from_context(state: &State, tool: &Tool, notes: &mut Notes<'_>) {
     let parameters = builtin(&tool.tool.text).map(|(_, parameters)| *parameters);
     let names: Vec<String> = parameters
@@ -247,7 +247,7 @@ fn items(state: &State, notes: &mut Notes<'_>) {
     }
 }
 
-/// Returns advice when a schema lists its properties and the key is not one of them.
+/// Returns advice if a schema lists its properties and the key is not one of them.
 fn lacks(schema: &Value, key: &Named) -> Option<String> {
     let properties = schema.get("properties")?.as_object()?;
     if properties.contains_key(&key.text) {

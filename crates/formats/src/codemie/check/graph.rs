@@ -1,4 +1,4 @@
-//! Whether every state is led to, and every way ends.
+//! Checks that every state is reachable, and that every path ends.
 
 use std::collections::BTreeSet;
 
@@ -9,7 +9,7 @@ use crate::codemie::{
 };
 
 pub(super) fn check(workflow: &Workflow, notes: &mut Notes<'_>) {
-    // A way that could not be read may lead anywhere: what follows from it is not told.
+    // A transition that could not be parsed may lead anywhere: its consequences are not reported.
     let unread = |state: &State| match &state.next {
         Some(next) => matches!(next.way, Way::Broken),
         None => true,
@@ -34,7 +34,7 @@ pub(super) fn check(workflow: &Workflow, notes: &mut Notes<'_>) {
     no_way_out(workflow, &reached, notes);
 }
 
-/// Tells whether a name leads to no state; that is told where it stands.
+/// Returns whether a name refers to no state, which is reported where it is written.
 fn has_loose_end(workflow: &Workflow) -> bool {
     let known = |name: &str| name == END || state(workflow, name).is_some();
     workflow
@@ -48,14 +48,14 @@ pub(super) fn state<'w>(workflow: &'w Workflow, id: &str) -> Option<&'w State> {
     workflow.states.iter().find(|state| state.id.text == id)
 }
 
-/// Returns every state that may follow one, `end` included.
+/// Returns every state that may follow one, including `end`.
 pub(super) fn followers(state: &State) -> Vec<&str> {
     let ways = state.next.iter().flat_map(|next| next.way.targets());
     let names = ways.chain(&state.on_error);
     names.map(|target| target.text.as_str()).collect()
 }
 
-/// Returns every state that a run can come to.
+/// Returns every state that a run can reach.
 pub(super) fn reached(workflow: &Workflow) -> BTreeSet<&str> {
     let mut reached = BTreeSet::new();
     let mut open: Vec<&str> = workflow
@@ -72,7 +72,7 @@ pub(super) fn reached(workflow: &Workflow) -> BTreeSet<&str> {
     reached
 }
 
-/// Says which states can never come to an end.
+/// Reports states that can never reach an end.
 fn no_way_out(workflow: &Workflow, reached: &BTreeSet<&str>, notes: &mut Notes<'_>) {
     let mut ends: BTreeSet<&str> = BTreeSet::from([END]);
     loop {

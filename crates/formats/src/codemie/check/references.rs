@@ -1,4 +1,4 @@
-//! Names that must lead somewhere.
+//! Names that must refer to something.
 
 use interlock_expr::nearest::nearest;
 
@@ -102,7 +102,7 @@ fn refers(kind: &str, code: &'static str, wanted: &Named, known: &[&Named], note
         });
 }
 
-/// Checks the ids of the configuration, where it is known.
+/// Checks the ids of the configuration, if it is known.
 fn configured(workflow: &Workflow, others: &dyn Workflows, notes: &mut Notes<'_>) {
     let mut wanted: Vec<(&str, &Named)> = Vec::new();
     let mut of_server = |server: &'_ Server| -> Vec<(&'static str, Named)> {
@@ -158,7 +158,7 @@ fn configured(workflow: &Workflow, others: &dyn Workflows, notes: &mut Notes<'_>
     }
 }
 
-/// Checks that a model which names its provider names one there is.
+/// Checks that a model with a provider names an existing one.
 fn models(workflow: &Workflow, others: &dyn Workflows, notes: &mut Notes<'_>) {
     let of_assistants = workflow.assistants.iter().map(|one| &one.model);
     let of_nodes = workflow.nodes.iter().map(|one| &one.model);
@@ -194,9 +194,9 @@ fn models(workflow: &Workflow, others: &dyn Workflows, notes: &mut Notes<'_>) {
     }
 }
 
-/// Checks that somebody can have each tool.
+/// Checks that each tool can be available.
 fn available(workflow: &Workflow, others: &dyn Workflows, notes: &mut Notes<'_>) {
-    // A server of the configuration may have any tool; that is asked when the run starts.
+    // A server of the configuration may have any tool; this is checked when the run starts.
     if others
         .entries("mcp_servers")
         .is_none_or(|known| !known.is_empty())
@@ -205,7 +205,7 @@ fn available(workflow: &Workflow, others: &dyn Workflows, notes: &mut Notes<'_>)
     }
     let mut wanted: Vec<&Named> = Vec::new();
     for assistant in &workflow.assistants {
-        // What an assistant of the configuration brings along is not known here.
+        // The tools of an assistant of the configuration are unknown here.
         if assistant.servers.is_empty() && assistant.base.is_none() {
             wanted.extend(assistant.tools.iter().map(|tool| &tool.name));
         }
@@ -233,7 +233,7 @@ fn available(workflow: &Workflow, others: &dyn Workflows, notes: &mut Notes<'_>)
     }
 }
 
-/// Lists the programs that are started and the addresses that are reached.
+/// Lists the programs that are started and the addresses that are used.
 fn started(workflow: &Workflow, notes: &mut Notes<'_>) {
     let of_assistants = workflow.assistants.iter().flat_map(|one| &one.servers);
     let of_tools = workflow

@@ -1,4 +1,4 @@
-//! Templates: blocks that cannot be read, and names that nothing sets.
+//! Templates: blocks that cannot be parsed, and names that nothing sets.
 
 use std::collections::BTreeSet;
 
@@ -44,16 +44,16 @@ pub(super) fn check(workflow: &Workflow, notes: &mut Notes<'_>) {
     }
 }
 
-/// Which names that no state sets are told.
+/// Which unset names are reported.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Near {
-    /// Those close to one that is set: a state before may set others.
+    /// Only those similar to one that is set: an earlier state may set others.
     Only,
-    /// All: no state before can set them.
+    /// All: no earlier state can set them.
     OrNone,
 }
 
-/// Returns the states that one may come before whose output may have any key.
+/// Returns the states after which the context may have any key.
 fn behind_open(workflow: &Workflow) -> BTreeSet<&str> {
     let sets_any = |state: &&State| match &state.next {
         None => true,
@@ -110,7 +110,7 @@ fn server(server: &Server, notes: &mut Notes<'_>) {
     }
 }
 
-/// Warns of a server that is whatever the data of the run says.
+/// Warns of a server that depends on the data of the run.
 fn chosen(what: &str, text: &Named, notes: &mut Notes<'_>) {
     let mut starts = ["{{", "{%"].into_iter();
     let first = starts.find_map(|start| text.text.find(start));
@@ -130,7 +130,7 @@ fn chosen(what: &str, text: &Named, notes: &mut Notes<'_>) {
         );
 }
 
-/// Returns every name that is known to be set; `None`: a state could not be read.
+/// Returns every name that is known to be set; `None` if a state could not be parsed.
 fn known(workflow: &Workflow) -> Option<BTreeSet<String>> {
     let always = ["task", "interlock", "file_names"].map(str::to_owned);
     let mut known = BTreeSet::from(always);
@@ -144,7 +144,7 @@ fn known(workflow: &Workflow) -> Option<BTreeSet<String>> {
     Some(known)
 }
 
-/// Returns the keys of a state's output; `None`: not known.
+/// Returns the keys of a state's output; `None` if unknown.
 fn given(state: &State) -> Option<Vec<String>> {
     let Some(Does::Assistant(_)) = &state.does else {
         return None;
@@ -159,7 +159,7 @@ fn given(state: &State) -> Option<Vec<String>> {
     Some(properties.keys().cloned().collect())
 }
 
-/// Says which names of a template no state sets; they come with the input of the run, or not at all.
+/// Reports names in a template that no state sets; only the input of the run can provide them.
 fn unset(text: &Named, known: &BTreeSet<String>, told: Near, notes: &mut Notes<'_>) {
     for name in Template::new(text.text.as_str()).names() {
         if known.contains(&name) {

@@ -1,4 +1,4 @@
-//! States that write, and whether a person is asked on every way to them.
+//! States that write, and whether a person is asked on every path to them.
 
 use std::collections::BTreeSet;
 
@@ -19,7 +19,7 @@ pub(super) fn check(workflow: &Workflow, notes: &mut Notes<'_>) {
         let Some(state) = state(workflow, name) else {
             continue;
         };
-        // Behind a gate a person has said yes.
+        // After a gate, a person has approved.
         if state.asks_before || !seen.insert(name) {
             continue;
         }

@@ -11,12 +11,12 @@ use serde_json::{Number, Value};
 use super::{texts, timing::milliseconds};
 use crate::codemie::syntax::{Assistant, Server, Shape, State, Workflow};
 
-/// Bytes that a token is taken for.
+/// Assumed number of bytes per token.
 const TOKEN_BYTES: u64 = 4;
-/// What an assistant with datasources may call besides.
+/// Additional tools of an assistant with datasources.
 const KNOWLEDGE: [&str; 2] = ["search_knowledge_base", "get_document_by_id"];
 
-/// Makes the state of an assistant; where it leads is not in it.
+/// Creates the state of an assistant, without its transitions.
 pub(super) fn state(workflow: &Workflow, state: &State, assistant: &Assistant) -> Lowered {
     let again_max = u32::try_from(workflow.limits.schema_retries).unwrap_or(u32::MAX);
     let (schema, schema_text) = match state.schema.as_ref().map(|schema| &schema.shape) {
@@ -52,7 +52,7 @@ pub(super) fn state(workflow: &Workflow, state: &State, assistant: &Assistant) -
     }
 }
 
-/// Returns the system prompt; skills and an example of the output stand below it.
+/// Returns the system prompt, followed by skills and an example of the output.
 fn body(state: &State, assistant: &Assistant) -> Text {
     let prompt = assistant.system_prompt.as_ref();
     let mut body = texts::text(
@@ -71,14 +71,14 @@ fn body(state: &State, assistant: &Assistant) -> Text {
     body
 }
 
-/// Adds a part that is no template, below what is there.
+/// Appends a part that is not a template.
 fn add(body: &mut Text, part: &str) {
     let lead = if body.pieces.is_empty() { "" } else { "\n\n" };
     let told = format!("{lead}{}", part.trim_end());
     body.pieces.push(Piece::Plain(told));
 }
 
-/// Returns what an assistant may call in a state: its own tools, as far as the state lets them pass.
+/// Returns the tools that an assistant may call in a state: its own, as far as the state allows them.
 fn policy(state: &State, assistant: &Assistant) -> Policy {
     let mut own: Vec<String> = Vec::new();
     own.extend(assistant.tools.iter().map(|tool| called(&tool.name.text)));
@@ -101,7 +101,7 @@ fn policy(state: &State, assistant: &Assistant) -> Policy {
                 ..Policy::default()
             };
             let lets = |name: &String| narrow.lets_pass(&[name.as_str()]);
-            // A pattern for a whole server lets its own tools pass where the state names them.
+            // A pattern for a whole server allows those of its tools that the state names.
             let (whole, single): (Vec<String>, Vec<String>) =
                 own.into_iter().partition(|name| name.ends_with('*'));
             let kept = single.into_iter().filter(lets);
@@ -117,14 +117,14 @@ fn policy(state: &State, assistant: &Assistant) -> Policy {
         }
     };
     Policy {
-        // Without a policy of the state, an assistant's tools say what it has; nobody asked that it only reads.
+        // Without a policy of the state, an assistant's tools only say what it has; it is not restricted to reading.
         shell_writes: state.policy.is_none() && allowed.iter().any(|tool| tool == "bash"),
         allowed_tools: Some(allowed),
         ..written
     }
 }
 
-/// Returns the name by which a tool is allowed: of `server/tool` the one that both make.
+/// Returns the name by which a tool is allowed; for `server/tool`, the combined name.
 fn called(name: &str) -> String {
     match name.split_once('/') {
         Some((server, tool)) => format!("mcp__{}__{tool}", server_name(server)),
@@ -144,7 +144,7 @@ fn served(server: &Server) -> Vec<String> {
     }
 }
 
-/// Reads a decimal number, `.5` and `1.` too.
+/// Parses a decimal number, including `.5` and `1.`.
 fn number(text: &str) -> Option<Value> {
     let written = serde_json::from_str::<Number>(text).ok();
     let number = written.or_else(|| Number::from_f64(text.parse().ok()?))?;

@@ -14,12 +14,12 @@ use crate::codemie::{
     works,
 };
 
-/// What a model is told that condenses the conversation.
+/// Instruction for a model that condenses the conversation.
 const CONDENSE: &str = "Summarise the conversation so far for somebody who goes on with the work and has not seen it. Keep every fact, name, number, decision and open question that may still matter.";
-/// What a model is told that sums up a run.
+/// Instruction for a model that summarizes a run.
 const FINALIZE: &str = "Write the result of the work above for the person who asked for it: what was asked, what was done, what came of it. Say nothing that is not in the conversation.";
 
-/// Makes the state of a custom node; where it leads is not in it.
+/// Creates the state of a custom node, without its transitions.
 pub(super) fn state(
     workflow: &Workflow,
     state: &State,
@@ -49,13 +49,13 @@ pub(super) fn state(
     }
 }
 
-/// Tells whether a node puts a summary in the place of the conversation.
+/// Returns whether a node replaces the conversation by a summary.
 pub(super) fn condenses(node: &CustomNode) -> bool {
     let kind = canonical(&node.kind.text).map(|(name, _)| name);
     kind == Some("summarize_conversation_node")
 }
 
-/// Makes the state that sums up a run.
+/// Creates the state that summarizes a run.
 pub(super) fn finalizer(workflow: &Workflow) -> Lowered {
     let words = Words {
         task: Text::plain(FINALIZE),
@@ -71,7 +71,7 @@ pub(super) fn finalizer(workflow: &Workflow) -> Lowered {
     }
 }
 
-/// What a model of a node is told, and how long it may take.
+/// Instruction for a node's model, and its time limit.
 struct Words {
     task: Text,
     fills: bool,
@@ -93,7 +93,7 @@ impl Words {
     }
 }
 
-/// Makes a state in which a model sees the conversation and calls nothing.
+/// Creates a state in which a model sees the conversation and calls no tools.
 fn model(workflow: &Workflow, node: Option<&CustomNode>, words: &Words) -> Lowered {
     let prompt = node.and_then(|node| node.system_prompt.as_ref());
     let stage = ModelStage {

@@ -1,4 +1,4 @@
-//! Where states lead: transitions, forks whose lines meet, lines of items.
+//! Transitions of states, forks with joins, and regions for items.
 
 use std::collections::{BTreeSet, VecDeque};
 
@@ -17,13 +17,13 @@ use crate::codemie::{
     syntax::{Condition, Flags, Named, Next, OnItemError, State, Way, Workflow},
 };
 
-/// Makes the states in which several lines begin.
+/// Creates the states in which several regions begin.
 pub(in crate::codemie) struct Routes<'w> {
     workflow: &'w Workflow,
-    /// What the file's `end` stands for.
+    /// State for the file's `end`.
     end: &'static str,
     strict: bool,
-    /// The states made, in the order of those that lead to them.
+    /// Created states, in the order of those that lead to them.
     pub(super) made: IndexMap<StateName, Made>,
 }
 
@@ -37,7 +37,7 @@ impl<'w> Routes<'w> {
         }
     }
 
-    /// Returns what follows a state that is done.
+    /// Returns what follows a state that has ended.
     pub(super) fn after(&mut self, state: &State, next: &Next) -> Rule {
         match &next.way {
             Way::One(target) => only(self.target(&target.text)),
@@ -92,7 +92,7 @@ impl<'w> Routes<'w> {
 
     fn fork(&mut self, state: &State, targets: &[Named]) {
         let branches = targets.iter().map(|target| {
-            // A line that ends at once is summed up with the others.
+            // A region that ends at once is summarized with the others.
             (target.text.clone(), StateName::new(target.text.as_str()))
         });
         let name = after(state);
@@ -139,7 +139,7 @@ impl<'w> Routes<'w> {
             ..Made::default()
         };
         if let Some(target) = &state.on_error {
-            // What is wrong with the items is an error of the state that they come from.
+            // An error about the items belongs to the state that outputs them.
             let target = self.target(&target.text);
             made.on.insert(EventName::new("error"), only(target));
         }
@@ -157,12 +157,12 @@ impl<'w> Routes<'w> {
         StateName::new(if id == END { self.end } else { id })
     }
 
-    /// Returns every state that lines of items which begin at `first` may end towards, as the walk finds them.
+    /// Returns every state at which item regions that begin at `first` may end, in order of discovery.
     pub(in crate::codemie) fn exits(&self, first: &str) -> Vec<StateName> {
         self.exits_within(first, &mut BTreeSet::new())
     }
 
-    /// Returns the same, beside those lists of items `around` that are being looked at.
+    /// Returns the same, without the item lists in `around` that are already being examined.
     fn exits_within<'s>(
         &'s self,
         first: &'s str,
@@ -185,7 +185,7 @@ impl<'w> Routes<'w> {
                     let inner = self.exits_within(&target.text, around);
                     around.remove(state.id.text.as_str());
                     if is_several(&inner) {
-                        // Those are entered within this line.
+                        // Those are entered within this region.
                         open.extend(inner.iter().flat_map(|exit| self.begun_by(exit)));
                         continue;
                     }
@@ -219,7 +219,7 @@ impl<'w> Routes<'w> {
         exits
     }
 
-    /// Returns the states as written that entering `exit` begins.
+    /// Returns the states of the file that begin when `exit` is entered.
     fn begun_by(&self, exit: &StateName) -> Vec<&'w str> {
         let opener = exit.as_str().strip_prefix(AFTER);
         let state = self.state(opener.unwrap_or(exit.as_str()));
@@ -233,12 +233,12 @@ impl<'w> Routes<'w> {
         }
     }
 
-    /// Returns the state that is entered where there are no items: the one their lines would come to if no condition held.
+    /// Returns the state that is entered without items: the one where their regions would end if no condition held.
     fn join_of(&self, first: &str) -> StateName {
         self.join_within(first, &mut BTreeSet::new())
     }
 
-    /// Returns the same; no state counts twice, those `seen` in lists around it neither.
+    /// Returns the same, ignoring states already `seen` in enclosing lists.
     fn join_within<'s>(&'s self, first: &'s str, seen: &mut BTreeSet<&'s str>) -> StateName {
         let mut id = first;
         while let Some(state) = self.state(id).filter(|state| seen.insert(&state.id.text)) {
@@ -274,7 +274,7 @@ impl<'w> Routes<'w> {
     }
 }
 
-/// Makes a state in which lines begin that may meet.
+/// Creates a state in which regions begin that may join.
 fn lines(shown: StateName, end: &str, branches: impl Iterator<Item = (String, StateName)>) -> Made {
     let branches = branches.map(|(name, initial)| {
         let terminal = StateName::new(END);
@@ -295,15 +295,15 @@ fn lines(shown: StateName, end: &str, branches: impl Iterator<Item = (String, St
     }
 }
 
-/// What names of states begin with in which the lines behind another begin.
+/// Prefix of states in which the regions after another state begin.
 const AFTER: &str = "after:";
 
-/// Names the state in which the lines behind a state begin.
+/// Returns the name of the state in which the regions after a state begin.
 fn after(state: &State) -> StateName {
     StateName::new(format!("{AFTER}{}", state.id.text))
 }
 
-/// Tells whether lines that end towards these were sent their ways by more than a plain `state_id`.
+/// Returns whether regions that end at these states were split by more than a plain `state_id`.
 fn is_several(exits: &[StateName]) -> bool {
     exits.len() > 1 || exits.iter().any(|exit| exit.as_str().starts_with(AFTER))
 }

@@ -1,4 +1,4 @@
-//! Texts with templates, and what becomes of outputs.
+//! Texts with templates, and the handling of outputs.
 
 use interlock_core::machine::{Clear as Lowered, DataFlags};
 use interlock_expr::{
@@ -8,7 +8,7 @@ use interlock_expr::{
 
 use crate::codemie::syntax::{Clear, Flags, State};
 
-/// Returns a text whose templates are filled, unless `fills` is false: then it goes out as it is written.
+/// Returns a text whose templates are filled, or, if `fills` is false, the text as written.
 pub(super) fn text(written: &str, fills: bool) -> Text {
     if !fills {
         return Text::plain(written);
@@ -19,18 +19,18 @@ pub(super) fn text(written: &str, fills: bool) -> Text {
             pieces: vec![Piece::Hole(Expr::Template(template))],
         };
     }
-    // As a template has it: one closing line break is dropped.
+    // As in a template: one trailing line break is dropped.
     let bare = written.strip_suffix('\n').unwrap_or(written);
     Text::plain(bare)
 }
 
-/// Returns the task of a state as its model is told it.
+/// Returns the task of a state for its model.
 pub(super) fn task(state: &State) -> Text {
     let written = state.task.as_ref().map_or("", |task| task.text.as_str());
     text(written, state.fills_prompt)
 }
 
-/// Returns what becomes of the output of a state.
+/// Returns how the output of a state is handled.
 pub(super) fn flags(state: &State, flags: &Flags) -> DataFlags {
     DataFlags {
         store: flags.store,

@@ -1,10 +1,10 @@
-//! Times and tries.
+//! Durations and retries.
 
 use interlock_core::machine::Retry as Lowered;
 
 use crate::codemie::syntax::Retry;
 
-/// Returns how what fails is tried again: what a state says, over the workflow, over the defaults.
+/// Returns the retry policy: that of the state, then of the workflow, then the defaults.
 pub(super) fn retry(state: &Retry, workflow: &Retry) -> Lowered {
     let initial = state.initial_interval.as_ref();
     let longest = state.max_interval.as_ref();
@@ -23,7 +23,7 @@ pub(super) fn retry(state: &Retry, workflow: &Retry) -> Lowered {
     }
 }
 
-/// Reads seconds, a decimal number without a sign.
+/// Parses seconds, a decimal number without a sign.
 pub(super) fn milliseconds(seconds: Option<&String>) -> Option<u64> {
     let (whole, part) = match seconds?.split_once('.') {
         Some((whole, part)) => (whole, part),

@@ -9,7 +9,7 @@ use crate::codemie::{
     works,
 };
 
-/// Tools that only read: they may run again after a crash.
+/// Tools that only read, and so may be run again after a crash.
 const READERS: [&str; 5] = [
     "read_file",
     "list_files",
@@ -18,7 +18,7 @@ const READERS: [&str; 5] = [
     "get_document_by_id",
 ];
 
-/// Makes the state of a tool; where it leads is not in it.
+/// Creates the state of a tool, without its transitions.
 pub(super) fn state(state: &State, tool: &Tool, strict: bool) -> Lowered {
     let work = works::tool(tool, state.arguments.as_ref(), strict);
     let reads = tool.server.is_none() && READERS.contains(&tool.tool.text.as_str());

@@ -1,4 +1,4 @@
-//! Tools that hold others: calls, tasks and loops.
+//! Tools that contain others: calls, tasks and loops.
 
 use crate::{
     flowstate::{
@@ -182,7 +182,7 @@ impl Reader<'_> {
         }
     }
 
-    /// Tells whether the second of two words is written; the first is the default.
+    /// Returns whether the second of two words is written; the first is the default.
     fn word(&mut self, node: Option<&Node>, name: &str, words: [&'static str; 2]) -> bool {
         let Some(text) = node.and_then(|node| self.name(name, node)) else {
             return false;
@@ -193,7 +193,7 @@ impl Reader<'_> {
         words.last() == Some(&text.text.as_str())
     }
 
-    /// Finds a key of `for-each` beside its arguments or among them.
+    /// Finds a key of `for-each` next to its arguments or among them.
     fn either<'n>(
         &mut self,
         tool: &Named,

@@ -1,4 +1,4 @@
-//! Arguments of custom tools beside the schema they must fit.
+//! Checks arguments of custom tools against their schema.
 
 use serde_json::Value;
 
@@ -41,11 +41,11 @@ impl Check<'_> {
         }
         let mut schema = tool.schema.clone();
         if let Value::Object(schema) = &mut schema {
-            // Missing ones were told already.
+            // Missing ones were already reported.
             schema.remove("required");
         }
         let literal = fit::converted(&schema, &literal);
-        // A schema that is none was told where it is written.
+        // An invalid schema was reported where it is written.
         let found = fit::misfits(&schema, &Value::Object(literal)).unwrap_or_default();
         for misfit in found {
             if holes && misfit.path.is_empty() {
@@ -111,7 +111,7 @@ impl Check<'_> {
                 span,
                 "wrong_value",
                 format!(
-                    "the arguments of `{}` do not fit its schema: {}",
+                    "the arguments of `{}` do not match its schema: {}",
                     name.text, misfit.message
                 ),
             )
@@ -119,7 +119,7 @@ impl Check<'_> {
     }
 }
 
-/// Returns a value without templates; `None`: a template makes it.
+/// Returns a value without templates; `None` if it has any.
 fn value(tree: &Tree) -> Option<Value> {
     Some(match tree {
         Tree::Text(text) => Value::String(text.literal()?),

@@ -1,4 +1,4 @@
-//! States as a graph: what leads where, and round.
+//! States as a graph: transitions and cycles.
 
 use std::collections::BTreeSet;
 
@@ -6,10 +6,10 @@ use indexmap::IndexMap;
 
 use crate::flowstate::syntax::State;
 
-/// What leads where, by position.
+/// Transitions by position.
 pub(super) struct Graph {
     leads: Vec<Vec<usize>>,
-    /// Whether a state may end its line of execution.
+    /// Whether a state may end its region.
     ends: Vec<bool>,
 }
 
@@ -38,7 +38,7 @@ impl Graph {
         self.leads.get(at).map_or(&[], Vec::as_slice)
     }
 
-    /// Tells of each state whether it can be reached from `start`.
+    /// Returns for each state whether it can be reached from `start`.
     pub(super) fn reached(&self, start: usize) -> Vec<bool> {
         let mut reached = vec![false; self.leads.len()];
         let mut open = vec![start];
@@ -53,15 +53,15 @@ impl Graph {
         reached
     }
 
-    /// Tells whether a state of a circle leads out of it.
+    /// Returns whether a state of a cycle leads out of it.
     pub(super) fn leaves(&self, at: usize, circle: &BTreeSet<usize>) -> bool {
         let out = |to: &usize| !circle.contains(to);
         self.next(at).iter().any(out) || self.ends.get(at) == Some(&true)
     }
 
-    /// Returns the states that lead to each other, each circle once, in the order written.
+    /// Returns the cycles of states, in the order of the file.
     ///
-    /// Tarjan's algorithm with a stack of its own, since workflows may be long.
+    /// This is Tarjan's algorithm with an explicit stack, since workflows may be long.
     pub(super) fn circles(&self) -> Vec<Vec<usize>> {
         let mut walk = Walk {
             graph: self,

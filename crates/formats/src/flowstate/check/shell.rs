@@ -1,4 +1,4 @@
-//! Values put into bash commands.
+//! Values in bash commands.
 
 use interlock_expr::text::Expr;
 use interlock_shell::{Position, Spot};
@@ -16,7 +16,7 @@ use crate::{
 const REMEDIES: &str = "use `{{ quote(name) }}`, pass it in `env`, or set `shell-safe: true`";
 
 impl Check<'_> {
-    /// Looks at every command that bash runs.
+    /// Checks every command that bash runs.
     pub(super) fn shell(&mut self, at: usize, flow: &Flow, known: &Known) {
         let mut commands: Vec<(&Written, bool)> = Vec::new();
         each_action(&flow.states, &mut |action| {
@@ -61,7 +61,7 @@ impl Check<'_> {
         }
     }
 
-    /// Warns of a value that may become text of the program.
+    /// Warns of a value that may be parsed as code.
     fn plain(&mut self, at: usize, known: &Known, expr: &Expr, span: Span, spot: Spot) {
         let harmless = matches!(expr, Expr::Same(..) | Expr::Differs(..))
             || matches!(expr, Expr::Key(key) if key == "index");
@@ -91,7 +91,7 @@ impl Check<'_> {
     }
 }
 
-/// Returns the command of an action, and whether its values travel as variables.
+/// Returns the command of an action, and whether its values are passed as variables.
 fn command<'s>(action: &'s Action, flow: &Flow) -> Option<(&'s Written, bool)> {
     let Doing::Work(given) = &action.doing else {
         return None;
@@ -106,7 +106,7 @@ fn command<'s>(action: &'s Action, flow: &Flow) -> Option<(&'s Written, bool)> {
     }
 }
 
-/// Tells whether a command's values travel as variables.
+/// Returns whether a command's values are passed as variables.
 pub(in crate::flowstate) fn is_safe(given: &[(&'static str, Given)], flow: &Flow) -> bool {
     match tools::given(given, "shell-safe") {
         Some(Given::Flag(flag)) => *flag,

@@ -1,4 +1,4 @@
-//! States and where they lead.
+//! States and their transitions.
 
 use std::collections::BTreeSet;
 
@@ -15,20 +15,20 @@ use crate::flowstate::{
     values::shown,
 };
 
-/// States that lead to each other: those of a flow, or a body's.
+/// States with transitions between them: those of a flow, or of a body.
 struct Scope<'s> {
     states: &'s IndexMap<String, State>,
     start: Option<&'s Named>,
-    /// The states around a body.
+    /// States around a body.
     outer: Option<&'s IndexMap<String, State>>,
-    /// Whether something bounds the whole run.
+    /// Whether something limits the whole run.
     bounded: bool,
     /// Whether states may be meant for other starts than this one.
     inherited_by: Option<usize>,
 }
 
 impl Check<'_> {
-    /// Checks what leads where, in the flow and in the bodies of its loops.
+    /// Checks transitions, in the flow and in the bodies of its loops.
     pub(super) fn structure(&mut self, flow: &Flow) {
         self.scope(
             &Scope {
@@ -89,7 +89,7 @@ impl Check<'_> {
         } else {
             let guess = near.map_or_else(String::new, |near| format!(": did you mean `{near}`?"));
             format!(
-                "`{what}` leads to `{}`, which is no state{guess}",
+                "`{what}` leads to `{}`, which is not a state{guess}",
                 shown(&target.text)
             )
         };
@@ -141,7 +141,7 @@ impl Check<'_> {
         }
     }
 
-    /// Checks that every tool of a state is one.
+    /// Checks that the tools of a state exist.
     fn tool(&mut self, state: &State, flow: &Flow) {
         let mut unknown = Vec::new();
         let mut programs = Vec::new();
@@ -248,7 +248,7 @@ impl Check<'_> {
         }
     }
 
-    /// Warns of handlers that nothing can reach.
+    /// Warns of unreachable handlers.
     fn errors(&mut self, state: &State, flow: &Flow) {
         let (Doing::Test { op, left, right }, Some(first)) =
             (&state.action.doing, state.on_error.first())
@@ -287,7 +287,7 @@ impl Check<'_> {
         if let Some(start) = start.filter(|_| !flow.incomplete) {
             let reached = graph.reached(start);
             for (at, (name, state)) in scope.states.iter().enumerate() {
-                // What a parent brings along may be meant for another child.
+                // What a parent defines may be meant for another child.
                 let own = scope
                     .inherited_by
                     .is_none_or(|file| file == state.span.file);
@@ -358,7 +358,7 @@ impl Check<'_> {
     }
 }
 
-/// Tells whether a value may be missing when the state is entered.
+/// Returns whether a value may be missing when the state is entered.
 fn may_fail(expr: &interlock_expr::text::Expr, flow: &Flow) -> bool {
     let mut fails = false;
     look(expr, &mut |found| {

@@ -1,4 +1,4 @@
-//! What may stand beside what: tasks of `parallel`.
+//! Tasks of `parallel` that cannot run concurrently.
 
 use std::collections::BTreeSet;
 
@@ -9,7 +9,7 @@ use crate::flowstate::{
     values::shown,
 };
 
-/// Tools that need a person, so that nothing can run beside them.
+/// Tools that need a person, so that nothing can run concurrently.
 const ALONE: [&str; 3] = ["pause", "ask-user", "claude-code"];
 
 impl Check<'_> {
@@ -52,7 +52,7 @@ impl Check<'_> {
             return;
         }
         if matches!(action.doing, Doing::Parallel(_)) {
-            // Its own tasks are checked where it is found.
+            // Its own tasks are checked separately.
             return;
         }
         if let Some(inner) = self.person_in(action, flow) {
@@ -66,7 +66,7 @@ impl Check<'_> {
         }
     }
 
-    /// Finds a tool that needs a person within an action, calls followed.
+    /// Finds a tool that needs a person within an action, following calls.
     fn person_in(&self, action: &Action, flow: &Flow) -> Option<&'static str> {
         let mut found = None;
         let mut open: Vec<usize> = Vec::new();

@@ -21,7 +21,7 @@ use crate::{
 /// The names that loops set.
 const LOOP: [&str; 2] = ["item", "index"];
 
-/// What is known of the names in each flow.
+/// The names in each flow.
 pub(super) struct Known {
     flows: Vec<Names>,
 }
@@ -29,11 +29,11 @@ pub(super) struct Known {
 /// The names of one flow.
 #[derive(Default)]
 struct Names {
-    /// What has a value at some time.
+    /// Names that have a value at some time.
     set: BTreeSet<String>,
-    /// What comes from a model, a person, an issue or an item.
+    /// Names with values from a model, a person, an issue or an item.
     foreign: BTreeSet<String>,
-    /// The flows whose variables come back, by name.
+    /// Flows whose variables are returned, by namespace.
     spaces: BTreeMap<String, Vec<usize>>,
 }
 
@@ -45,7 +45,7 @@ impl Known {
         for (at, flow) in flows.iter().enumerate() {
             known.spaces(at, flow, flows);
         }
-        // What is passed may be passed on, once for each flow at most.
+        // What is passed may be passed on, at most once for each flow.
         for _ in 0..=flows.len().min(32) {
             let mut changed = false;
             for (at, flow) in flows.iter().enumerate() {
@@ -77,7 +77,7 @@ impl Known {
         }
     }
 
-    /// Hands names on to the flows that are called; tells whether any was new.
+    /// Passes names on to the called flows; returns whether any was new.
     fn pass(&mut self, at: usize, flow: &Flow) -> bool {
         let mut handed: Vec<(usize, String, bool)> = Vec::new();
         each_action(&flow.states, &mut |action| {
@@ -100,7 +100,7 @@ impl Known {
         changed
     }
 
-    /// Tells whether a value comes from a model, a person, an issue or an item.
+    /// Returns whether a value comes from a model, a person, an issue or an item.
     pub(super) fn is_foreign(&self, at: usize, expr: &Expr) -> bool {
         if matches!(expr, Expr::Same(..) | Expr::Differs(..)) {
             return false;
@@ -124,7 +124,7 @@ impl Known {
         })
     }
 
-    /// Follows `a::b::v` to the flows whose `v` is meant; `None`: no such sub-flow.
+    /// Follows `a::b::v` to the flows that contain `v`; returns `None` if there is no such sub-flow.
     fn inner<'k>(&self, at: usize, key: &'k str) -> Option<(Vec<usize>, &'k str)> {
         let mut flows = vec![at];
         let mut rest = key;
@@ -171,7 +171,7 @@ impl Names {
     }
 }
 
-/// Returns the names that a flow declares, captures or reads itself, each once.
+/// Returns the names that a flow itself declares, captures or reads, without duplicates.
 pub(in crate::flowstate) fn names(flow: &Flow) -> Vec<String> {
     let mut names = Names::of(flow).set;
     each_text(&flow.states, false, &mut |text, _| {
@@ -188,7 +188,7 @@ pub(in crate::flowstate) fn names(flow: &Flow) -> Vec<String> {
     names.into_iter().collect()
 }
 
-/// Where a text stands.
+/// Position of a text.
 #[derive(Clone, Copy)]
 struct TextSite {
     in_loop: bool,
@@ -286,7 +286,7 @@ impl Check<'_> {
                 ),
             )
             .help(if listed.is_empty() {
-                "what stands before `::` is the name of a sub-flow, or what its `as` says"
+                "the part before `::` is the name of a sub-flow, or the value of its `as`"
                     .to_owned()
             } else {
                 format!("there are {}", listed.join(", "))
@@ -324,7 +324,7 @@ impl Check<'_> {
         }
     }
 
-    /// Warns of what is set in this file and read nowhere.
+    /// Warns of what is set in this file and never read.
     fn unread(&mut self, flow: &Flow, read: &BTreeSet<String>) {
         let mut unread: Vec<(Span, String, bool)> = Vec::new();
         for (name, variable) in &flow.variables {
@@ -354,7 +354,7 @@ impl Check<'_> {
     }
 }
 
-/// Calls `see` with every text of these states; the flag tells whether it stands in a loop.
+/// Calls `see` with every text of these states; the flag says whether it is in a loop.
 fn each_text<'s>(
     states: &'s IndexMap<String, State>,
     in_loop: bool,

@@ -1,4 +1,4 @@
-//! What a runner is given for each tool.
+//! The input of a runner for each tool.
 
 use indexmap::IndexMap;
 use interlock_core::{
@@ -17,7 +17,7 @@ use crate::flowstate::{
     tools,
 };
 
-/// An activity and what becomes of it when its run is cut off.
+/// An activity and its handling after a crash.
 pub(super) struct Made {
     pub(super) activity: Activity,
     pub(super) on_crash: OnCrash,
@@ -26,7 +26,7 @@ pub(super) struct Made {
 type Fields = IndexMap<String, ValueTemplate>;
 
 impl Lowering<'_> {
-    /// Makes the activity of a tool that a runner carries out.
+    /// Creates the activity of a tool that a runner executes.
     pub(super) fn work(&self, flow: &Flow, action: &Action) -> Made {
         match &action.doing {
             Doing::Custom(custom) => self.custom(flow, action, custom),
@@ -101,7 +101,7 @@ fn program(name: &str, input: ValueTemplate) -> Activity {
     })
 }
 
-/// Returns what a tool of the file's own is, its texts over the arguments left as they are.
+/// Returns the definition of a file's own tool, with its texts over the arguments unfilled.
 fn custom_fields(name: &str, tool: &CustomTool) -> Fields {
     let plain = |text: &Text| serde_json::to_value(text).unwrap_or(Value::Null);
     let mut fields = Fields::new();
@@ -136,7 +136,7 @@ fn custom_fields(name: &str, tool: &CustomTool) -> Fields {
     fields
 }
 
-/// Adds the folder and, where values travel so, the environment of a command.
+/// Adds the folder and, if values are passed as variables, the environment of a command.
 fn bash(flow: &Flow, given: &[(&'static str, Given)], fields: &mut Fields) {
     let own = match tools::given(given, "cwd") {
         Some(Given::Text(text)) => Some(text.text()),
@@ -151,10 +151,10 @@ fn bash(flow: &Flow, given: &[(&'static str, Given)], fields: &mut Fields) {
     }
 }
 
-/// Holds, for messages, what the variables of a rewritten command are called in the file.
+/// Field with the names that a rewritten command's variables have in the file, for messages.
 const NAMES: &str = "env-names";
 
-/// Puts the rewritten command in, and its values into the environment.
+/// Adds the rewritten command, with its values in the environment.
 fn safe_command(command: &Written, fields: &mut Fields) {
     let env = match fields.get("env") {
         Some(ValueTemplate::Object(env)) => env.clone(),

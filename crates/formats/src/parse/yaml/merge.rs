@@ -1,4 +1,4 @@
-//! Merge keys: what `<<` brings into a map.
+//! Merge keys: the entries that `<<` adds to a map.
 
 use std::collections::HashSet;
 
@@ -8,7 +8,7 @@ use crate::{
     source::Span,
 };
 
-/// Adds the entries of `merged` whose keys are not written; earlier maps win over later ones.
+/// Adds the entries of `merged` whose keys are not written; earlier maps take precedence.
 pub(super) fn apply(entries: &mut Vec<Entry>, merged: Node, at: Span) -> Read<()> {
     let maps = match merged.kind {
         Kind::Map(_) => vec![merged],

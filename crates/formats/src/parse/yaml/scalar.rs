@@ -6,7 +6,7 @@ use serde_json::Number;
 
 use crate::node::Kind;
 
-/// Reads a scalar; `plain` is one without quotes.
+/// Parses a scalar; `plain` is an unquoted one.
 pub(in crate::parse) fn read(text: Cow<'_, str>, plain: bool) -> Result<Kind, String> {
     if !plain {
         return Ok(Kind::Text(text.into_owned()));
@@ -22,14 +22,14 @@ pub(in crate::parse) fn read(text: Cow<'_, str>, plain: bool) -> Result<Kind, St
     })
 }
 
-/// Reads a number, keeping its digits; `None`: it is text.
+/// Parses a number, keeping its digits; returns `None` for text.
 fn number(text: &str) -> Result<Option<Number>, String> {
     let (sign, digits) = match text.strip_prefix('-') {
         Some(rest) => ("-", rest),
         None => ("", text.strip_prefix('+').unwrap_or(text)),
     };
     if matches!(digits, ".inf" | ".Inf" | ".INF") || matches!(text, ".nan" | ".NaN" | ".NAN") {
-        return Err(format!("`{text}` is a number that no context can hold"));
+        return Err(format!("`{text}` is a number that no context can store"));
     }
     let radix = match (text.get(..2), text.get(2..)) {
         (Some("0o"), Some(digits)) => Some((8, digits)),
@@ -49,7 +49,7 @@ fn number(text: &str) -> Result<Option<Number>, String> {
     Ok(Number::from_str(&format!("{sign}{json}")).ok())
 }
 
-/// Writes a decimal number of YAML as JSON does; `None`: it is none.
+/// Converts a decimal number of YAML to JSON; returns `None` if it is not one.
 fn decimal(text: &str) -> Option<String> {
     let all_digits = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
     let (mantissa, exponent) = match text.split_once(['e', 'E']) {

@@ -1,4 +1,4 @@
-//! Scalars as they are written: no type is given to them here.
+//! Scalars as written, without types.
 
 use std::{borrow::Cow, ops::Range};
 
@@ -8,12 +8,12 @@ use crate::{
     parse::Scalars,
 };
 
-/// Texts that may begin with `@` outside quotes; each costs another reading of the file.
+/// Maximum number of unquoted texts that begin with `@`; each costs another pass over the file.
 const MARKS_MAX: usize = 64;
 
-/// Reads `text` with its scalars as written.
+/// Parses `text` with its scalars as written.
 ///
-/// Also returns where an `@` begins a text outside quotes, which YAML reserves.
+/// Also returns where an `@` begins an unquoted text, which YAML reserves.
 pub(in crate::parse) fn parse_as_written(
     text: &str,
     file: usize,
@@ -66,7 +66,7 @@ fn advise(error: SyntaxError, state: &str) -> SyntaxError {
     ))
 }
 
-/// Keeps a scalar as it is written; `marked`: its `@` was shown to the parser as a letter.
+/// Keeps a scalar as written; `marked` if the parser saw its `@` as a letter.
 pub(super) fn scalar(text: Cow<'_, str>, plain: bool, marked: bool) -> Kind {
     if !plain {
         return Kind::Text(text.into_owned());
@@ -82,7 +82,7 @@ pub(super) fn scalar(text: Cow<'_, str>, plain: bool, marked: bool) -> Kind {
 }
 
 impl Reader<'_> {
-    /// Refuses a key that tabs indent, which the parser lets pass at the top level.
+    /// Refuses a key that is indented with tabs, which the parser accepts at the top level.
     pub(super) fn refuse_tab(&self, start: usize) -> Read<()> {
         let is_block = self.open.last().is_some_and(|open| {
             matches!(open.held, Collected::Map { key: None, .. })
@@ -98,7 +98,7 @@ impl Reader<'_> {
         Ok(())
     }
 
-    /// Says why a list or map cannot be a key.
+    /// Returns the error for a list or map as a key.
     pub(super) fn map_as_key(&self, start: usize) -> SyntaxError {
         let within = start.checked_sub(1).map(|at| self.places.rest(at));
         if self.scalars == Scalars::AsWritten && within.is_some_and(|rest| rest.starts_with("{{")) {

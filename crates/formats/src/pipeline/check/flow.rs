@@ -1,34 +1,34 @@
-//! What leads where, and in which branch of which fork.
+//! The stages as a graph, with the branches and forks of each.
 
 use std::collections::{HashMap, HashSet};
 
 use crate::pipeline::syntax::{END, FAIL, Fork, Next, Pipeline, Stage};
 
-/// Chains of branches that one stage is looked at in; more than one is already out of order.
+/// Maximum number of chains of branches examined for one stage; more than one is already an error.
 const CHAINS_MAX: usize = 2;
 
-/// A branch of a fork: the position of the stage that forks, and of the sibling.
+/// A branch of a fork: the index of the forking stage, and of the sibling.
 pub(super) type Branch = (usize, usize);
 
-/// The stages of a pipeline as a graph, by their positions.
+/// The stages of a pipeline as a graph, by index.
 pub(super) struct Flow<'p> {
     pub(super) pipeline: &'p Pipeline,
-    /// The position of each stage.
+    /// Index of each stage.
     places: HashMap<&'p str, usize>,
-    /// The branches that each stage stands in, outermost first; none: nothing leads to it.
+    /// Branches that contain each stage, outermost first; empty if it is unreachable.
     pub(super) chains: Vec<Vec<Vec<Branch>>>,
 }
 
-/// Where an edge leads.
+/// Target of an edge.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum To {
-    /// To the stage at this position.
+    /// The stage with this index.
     Stage(usize),
     /// To `end`.
     End,
     /// To `fail`.
     Fail,
-    /// To a name that no stage has.
+    /// A name that no stage has.
     Nowhere,
 }
 
@@ -63,7 +63,7 @@ impl<'p> Flow<'p> {
         }
     }
 
-    /// Returns the position of the first stage of a run.
+    /// Returns the index of the first stage of a run.
     pub(super) fn entry(&self) -> Option<usize> {
         match &self.pipeline.entry {
             None => (!self.pipeline.stages.is_empty()).then_some(0),
@@ -94,7 +94,7 @@ impl<'p> Flow<'p> {
             .collect()
     }
 
-    /// Returns where the stage leads when it ended well, a fork apart.
+    /// Returns the targets of the stage after success, apart from a fork.
     pub(super) fn next(&self, at: usize) -> Vec<To> {
         match self.stage(at).map(|(_, stage)| &stage.next) {
             Some(Next::To(target)) => vec![self.find(&target.text)],
@@ -106,20 +106,20 @@ impl<'p> Flow<'p> {
         }
     }
 
-    /// Returns where the stage leads when it ended otherwise.
+    /// Returns the other targets of the stage.
     pub(super) fn ends(&self, at: usize) -> Vec<To> {
         let ends = self.stage(at).map(|(_, stage)| stage.ends.as_slice());
         let ends = ends.unwrap_or_default().iter();
         ends.map(|(_, target)| self.find(&target.text)).collect()
     }
 
-    /// Returns where a failed fork of the stage leads.
+    /// Returns the target of a failed fork of the stage.
     pub(super) fn on_fail(&self, at: usize) -> Option<To> {
         let target = self.fork(at)?.on_fail.as_ref()?;
         Some(self.find(&target.text))
     }
 
-    /// Tells whether entering `to` ends a branch.
+    /// Returns whether entering `to` ends a branch.
     pub(super) fn ends_branch(&self, chain: &[Branch], to: To) -> bool {
         let Some((owner, _)) = chain.last() else {
             return false;
@@ -131,7 +131,7 @@ impl<'p> Flow<'p> {
         }
     }
 
-    /// Finds every stage that can be reached, and in which branches it stands then.
+    /// Finds every reachable stage, and its branches.
     fn walk(&mut self) {
         let mut open: Vec<(usize, Vec<Branch>)> = Vec::new();
         open.extend(self.entry().map(|at| (at, Vec::new())));
@@ -157,7 +157,7 @@ impl<'p> Flow<'p> {
             {
                 open.push((join, chain.clone()));
             }
-            // A fork within itself is out of order whatever lies in it.
+            // A fork within itself is an error whatever it contains.
             if chain.iter().all(|(owner, _)| *owner != at) {
                 for sibling in self.siblings(at) {
                     let mut inner = chain.clone();
@@ -168,7 +168,7 @@ impl<'p> Flow<'p> {
         }
     }
 
-    /// Returns the stages that only run in a branch which another stage joins.
+    /// Returns the stages that only run in a branch that another stage joins.
     pub(super) fn inside(&self) -> HashSet<&'p str> {
         let joined = |chain: &Vec<Branch>| {
             let last = chain.last();
@@ -181,7 +181,7 @@ impl<'p> Flow<'p> {
             .collect()
     }
 
-    /// Tells whether anything leads to the stage.
+    /// Returns whether the stage is reachable.
     pub(super) fn is_reached(&self, at: usize) -> bool {
         self.chains.get(at).is_some_and(|chains| !chains.is_empty())
     }

@@ -1,4 +1,4 @@
-//! Forks: siblings, what joins them, and what their branches share.
+//! Forks: siblings, their join, and what their branches share.
 
 use std::collections::HashMap;
 
@@ -9,7 +9,7 @@ use super::{
 use crate::pipeline::syntax::{END, FAIL, Fork};
 
 impl Check<'_> {
-    /// Reports forks that are out of order; tells whether all are in order.
+    /// Reports invalid forks; returns whether all are valid.
     pub(super) fn forks(&mut self, flow: &Flow<'_>) -> bool {
         let before = self.report.count();
         let stages = self.pipeline.stages.len();
@@ -108,9 +108,9 @@ impl Check<'_> {
         }
     }
 
-    /// Reports targets of a stage that cannot be told to be inside its branch or outside of it.
+    /// Reports targets of a stage that are neither clearly inside its branch nor outside of it.
     ///
-    /// `before`: what was reported when forks were in order so far.
+    /// `before` is the number of problems while the forks were valid.
     fn out_of_branches(&mut self, flow: &Flow<'_>, at: usize, before: usize) {
         let Some((id, stage)) = flow.stage(at) else {
             return;

@@ -1,4 +1,4 @@
-//! Guards that can never hold over what a stage may hand in.
+//! Guards that can never hold for a stage's payload.
 
 use std::collections::BTreeMap;
 
@@ -17,7 +17,7 @@ use crate::{
     stage::{Declared, declared},
 };
 
-/// Guards within guards that are followed by their names.
+/// Maximum depth to which named guards are followed.
 const DEPTH_MAX: usize = 64;
 
 /// Why a guard can never hold.
@@ -27,7 +27,7 @@ struct Never {
 }
 
 impl Check<'_> {
-    /// Reports guards behind stages that no payload of their schema meets.
+    /// Reports guards after stages that no payload of their schema satisfies.
     pub(super) fn holds(&mut self) {
         let pipeline = self.pipeline;
         for (id, stage) in &pipeline.stages {
@@ -54,7 +54,7 @@ impl Check<'_> {
         }
     }
 
-    /// Reports one guard; `skips`: it may be asked of an empty payload as well.
+    /// Reports one guard; `skips` if it may also be evaluated for an empty payload.
     fn hold(&mut self, guard: &GuardRef, site: GuardSite, stage: &Stage, skips: bool) {
         let mut search = Search {
             guards: self.guards,
@@ -72,24 +72,24 @@ impl Check<'_> {
     }
 }
 
-/// Looks for guards that no payload of one stage meets.
+/// Searches for guards that no payload of one stage satisfies.
 struct Search<'a> {
     guards: &'a IndexMap<GuardName, Guard>,
     schema: &'a Value,
     skips: bool,
-    /// What was found of guards with a name: why they never hold.
+    /// Results for named guards: why they never hold.
     known: BTreeMap<&'a GuardName, Option<String>>,
 }
 
 impl<'a> Search<'a> {
-    /// Says why a guard never holds; `None`: it may.
+    /// Returns why a guard never holds; `None` if it may.
     fn never(&mut self, guard: &'a GuardRef, site: &GuardSite, depth: usize) -> Option<Never> {
         let name = match guard {
             _ if depth > DEPTH_MAX => return None,
             GuardRef::Inline(guard) => return self.within(guard, |at| site.item(at), site, depth),
             GuardRef::Named(name) => name,
         };
-        // What is within a named guard is told where it is asked.
+        // Problems within a named guard are reported where it is used.
         let told = |why: String| Never {
             site: site.clone(),
             why,
@@ -136,7 +136,7 @@ impl<'a> Search<'a> {
     }
 }
 
-/// Returns the names that a field of a guard leads through.
+/// Returns the path of a guard's field.
 fn path_of(field: &str) -> Vec<String> {
     match field.strip_prefix('/') {
         None => vec![field.to_owned()],
@@ -147,7 +147,7 @@ fn path_of(field: &str) -> Vec<String> {
     }
 }
 
-/// Says why no payload of `schema` meets a comparison.
+/// Returns why no payload of `schema` satisfies a comparison.
 fn never_of(guard: &FieldGuard, schema: &Value, skips: bool) -> Option<String> {
     let path = path_of(&guard.field);
     let field = &guard.field;
@@ -204,15 +204,15 @@ fn short(value: &Value) -> String {
     text.chars().take(37).chain("...".chars()).collect()
 }
 
-/// Whether a schema lets a path be there at all.
+/// Whether a schema permits a path at all.
 enum Closed<'p> {
     /// It may.
     Maybe,
-    /// Not this part of it.
+    /// It does not permit this part.
     No(&'p str),
 }
 
-/// Tells whether a payload may have anything at `path`: only `additionalProperties: false` says no.
+/// Returns whether a payload may have anything at `path`: only `additionalProperties: false` forbids it.
 fn admits<'p>(schema: &Value, path: &'p [String]) -> Closed<'p> {
     for (at, part) in path.iter().enumerate() {
         let above = path.get(..at).unwrap_or_default();
@@ -237,7 +237,7 @@ fn admits<'p>(schema: &Value, path: &'p [String]) -> Closed<'p> {
     Closed::Maybe
 }
 
-/// Tells whether every payload has something at `path` that is not null.
+/// Returns whether every payload has something other than null at `path`.
 fn is_always_there(schema: &Value, path: &[String]) -> bool {
     for at in 0..path.len() {
         let above = path.get(..at).unwrap_or_default();
@@ -262,7 +262,7 @@ fn is_always_there(schema: &Value, path: &[String]) -> bool {
     }
 }
 
-/// Returns the types that a schema admits; `None`: any, or not told.
+/// Returns the types that a schema permits; `None` for any or unknown.
 fn types(schema: &Value) -> Option<Vec<&str>> {
     match schema.get("type")? {
         Value::String(one) => Some(vec![one.as_str()]),
@@ -271,7 +271,7 @@ fn types(schema: &Value) -> Option<Vec<&str>> {
     }
 }
 
-/// Tells whether a value may be one of a schema's; unsure is yes.
+/// Returns whether a value may match a schema; true if unsure.
 fn may_be(schema: &Value, value: &Value) -> bool {
     if refers(schema, 0) {
         return true;
@@ -279,7 +279,7 @@ fn may_be(schema: &Value, value: &Value) -> bool {
     jsonschema::validator_for(schema).map_or(true, |validator| validator.is_valid(value))
 }
 
-/// Tells whether a schema names other parts of the file it was taken from.
+/// Returns whether a schema refers to other parts of its file.
 fn refers(schema: &Value, depth: usize) -> bool {
     match schema {
         _ if depth > DEPTH_MAX => true,
@@ -291,7 +291,7 @@ fn refers(schema: &Value, depth: usize) -> bool {
     }
 }
 
-/// Tells whether no number within the bounds of a schema compares so.
+/// Returns whether no number within the bounds of a schema satisfies a comparison.
 fn out_of_bounds(op: Op, value: &Value, schema: &Value) -> bool {
     let Value::Number(wanted) = value else {
         return false;

@@ -1,4 +1,4 @@
-//! Options that the provider of a model lacks.
+//! Options that a model's provider does not support.
 
 use serde_json::Value;
 
@@ -6,7 +6,7 @@ use super::Check;
 use crate::stage::{self, PROVIDERS};
 
 impl Check<'_> {
-    /// Warns of options that the provider of a stage's model lacks.
+    /// Warns of options that the provider of a stage's model does not support.
     pub(super) fn models(&mut self) {
         let of_all = self.pipeline.settings.model.as_deref();
         for (id, written) in &self.pipeline.stages {
@@ -32,7 +32,7 @@ impl Check<'_> {
     }
 }
 
-/// Returns the options that a provider lacks, and why.
+/// Returns the unsupported options of a provider, with reasons.
 fn lacking(provider: &str, parts: &stage::Stage) -> Vec<(&'static str, &'static str)> {
     let off =
         |thinking: &Value| *thinking == Value::Bool(false) || thinking.as_str() == Some("off");

@@ -1,10 +1,10 @@
-//! Names of stages: where a run starts, where a stage leads.
+//! Names of stages: the entry of a run and the targets of stages.
 
 use super::Check;
 use crate::pipeline::syntax::{END, FAIL, Named, Next};
 
 impl Check<'_> {
-    /// Reports names that no stage has; tells whether all are right.
+    /// Reports names that no stage has; returns whether all are valid.
     pub(super) fn names(&mut self) -> bool {
         let before = self.report.count();
         let pipeline = self.pipeline;
@@ -46,7 +46,7 @@ impl Check<'_> {
         }
     }
 
-    /// Reports a name that is no stage; `no_end` says why an end is none.
+    /// Reports a name that is not a stage; `no_end` explains why an end is not allowed.
     fn stage(&mut self, name: &Named, no_end: &str) {
         if self.pipeline.stages.contains_key(&name.text) {
             return;

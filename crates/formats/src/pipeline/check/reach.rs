@@ -1,4 +1,4 @@
-//! What can be reached, and what can reach an end.
+//! Unreachable stages, and stages without a path to an end.
 
 use super::{
     Check,
@@ -6,7 +6,7 @@ use super::{
 };
 
 impl Check<'_> {
-    /// Reports stages that nothing leads to, and stages that lead to no end.
+    /// Reports unreachable stages, and stages without a path to an end.
     pub(super) fn reach(&mut self, flow: &Flow<'_>) {
         let ended = leads_to_an_end(flow);
         for (at, (id, stage)) in self.pipeline.stages.iter().enumerate() {
@@ -31,7 +31,7 @@ impl Check<'_> {
     }
 }
 
-/// Tells for each stage whether an end can be reached from it.
+/// Returns for each stage whether an end can be reached from it.
 fn leads_to_an_end(flow: &Flow<'_>) -> Vec<bool> {
     let count = flow.chains.len();
     let mut before: Vec<Vec<usize>> = vec![Vec::new(); count];

@@ -1,4 +1,4 @@
-//! Tools that no stage can be given, and siblings that may both write.
+//! Tools that no stage can have, and siblings that may both write.
 
 use interlock_core::{names::StateName, policy::wildcard_matches};
 use interlock_tool_names::WRITERS;
@@ -8,7 +8,7 @@ use super::{Check, flow::Flow};
 use crate::{pipeline::syntax::Stage, source::Span, stage};
 
 impl Check<'_> {
-    /// Warns of listed tools that are not there for any stage.
+    /// Warns of listed tools that are available to no stage.
     pub(super) fn tools(&mut self) {
         for (id, stage) in &self.pipeline.stages {
             let listed = stage.policy.allowed_tools.iter().flatten().enumerate();
@@ -42,7 +42,7 @@ impl Check<'_> {
                 .warning(
                     span,
                     "missing_tool",
-                    format!("`{tool}` is no built-in tool: the stage goes without it unless an MCP server has it"),
+                    format!("`{tool}` is not a built-in tool: the stage goes without it unless an MCP server has it"),
                 )
                 .help(format!("the built-in ones are {}; a tool of a server is `SERVER__TOOL`", stage::BUILT_IN.join(", ")));
         }
@@ -74,7 +74,7 @@ impl Check<'_> {
         }
     }
 
-    /// Returns where `place` was written.
+    /// Returns the position of `place`.
     pub(super) fn span(&self, place: Place, otherwise: Span) -> Span {
         let at = Location {
             machine: None,

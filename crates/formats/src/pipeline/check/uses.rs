@@ -1,4 +1,4 @@
-//! What the texts of stages take from the context: whether it is declared, and whether it is there by then.
+//! Context paths in stage texts: whether they are declared, and set by then.
 
 use std::collections::{HashMap, HashSet};
 
@@ -9,7 +9,7 @@ use super::{
 use crate::stage::Names;
 
 impl Check<'_> {
-    /// Checks every path into the context; `whole`: the stages can be followed.
+    /// Checks every path into the context; `whole` if the stages can be followed.
     pub(super) fn uses(&mut self, flow: &Flow<'_>, whole: bool) {
         let stages = self.pipeline.stages.iter();
         let stages: Vec<_> = stages
@@ -50,7 +50,7 @@ impl Check<'_> {
     }
 }
 
-/// Tells which stages can be entered while the one at `of` has handed nothing in.
+/// Returns which stages can be entered before the one with index `of` has a payload.
 fn entered_without(flow: &Flow<'_>, of: usize) -> Vec<bool> {
     let mut walk = Walk {
         flow,
@@ -64,14 +64,14 @@ fn entered_without(flow: &Flow<'_>, of: usize) -> Vec<bool> {
     walk.entered
 }
 
-/// Follows every way on which one stage hands nothing in.
+/// Follows every path on which one stage has no payload.
 struct Walk<'f, 'p> {
     flow: &'f Flow<'p>,
     of: usize,
     entered: Vec<bool>,
     /// Branches that can end.
     done: HashSet<Branch>,
-    /// How many of them each fork has.
+    /// Number of these per fork.
     ended: HashMap<usize, usize>,
     open: Vec<usize>,
 }
@@ -121,7 +121,7 @@ impl Walk<'_, '_> {
         }
     }
 
-    /// Goes on behind a fork all of whose branches can end.
+    /// Continues after a fork all of whose branches can end.
     fn joined(&mut self, owner: usize) {
         if self.entered.get(owner) != Some(&true) || self.flow.fork(owner).is_none() {
             return;

@@ -1,4 +1,4 @@
-//! How an answer is written: one JSON document where it comes soon and alone, else a stream of events.
+//! How an answer is written: as one JSON document if it comes soon and alone, otherwise as a stream of events.
 
 use std::{collections::VecDeque, convert::Infallible, time::Duration};
 
@@ -19,43 +19,43 @@ use super::{
 };
 use interlock_http::sse;
 
-/// How often a stream shows that it is alive.
+/// Interval of the keep-alive messages of a stream.
 const ALIVE_EVERY: Duration = Duration::from_secs(15);
-/// When a client shall come back for a stream that broke off.
+/// Delay before a client reconnects to an interrupted stream.
 const RETRY_MS: u64 = 1_000;
 
 /// How a stream's events are written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Manner {
-    /// With ids, so that a client may come back; a first event tells the first id.
+    /// With ids, so that a client may reconnect; a first, empty event gives the first id.
     Primed,
     /// With ids.
     Numbered,
-    /// Without.
+    /// Without ids.
     Plain,
 }
 
-/// When a stream begins although no answer is there.
+/// When a stream begins although the answer has not arrived.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Begin {
-    /// After this time, or with a message that is no answer.
+    /// After this time, or with a message that is not the answer.
     After(Duration),
-    /// Only with a message that is no answer.
+    /// Only with a message that is not the answer.
     Late,
 }
 
-/// What came of waiting for an answer.
+/// Result of waiting for an answer.
 #[derive(Debug)]
 pub(crate) enum Answer {
-    /// All of it.
+    /// The complete answer.
     Whole(Vec<Event>),
-    /// Some of it; more may follow.
+    /// A part of the answer; more may follow.
     Partly(Vec<Event>, Reader),
-    /// The stream ended without one.
+    /// The stream ended without an answer.
     Never,
 }
 
-/// Waits until it is clear how the answer is written.
+/// Waits until it is clear how to write the answer.
 pub(crate) async fn wait(asked: &OpenRequest, begin: Begin) -> Answer {
     let mut reader = asked.events.read(None);
     let mut seen = Vec::new();
@@ -94,7 +94,7 @@ pub(crate) async fn wait(asked: &OpenRequest, begin: Begin) -> Answer {
     }
 }
 
-/// Writes answers as one document: an array where a batch was asked.
+/// Writes answers as one document; a batch is answered with an array.
 pub(crate) fn document(status: StatusCode, events: &[Event], is_batch: bool) -> Response<Body> {
     let text = match events {
         [one] if !is_batch => one.text.clone(),
@@ -106,7 +106,7 @@ pub(crate) fn document(status: StatusCode, events: &[Event], is_batch: bool) -> 
     typed(status, "application/json", text)
 }
 
-/// Writes what has been seen and what follows as a stream.
+/// Writes past and future events as a stream.
 pub(crate) fn events(
     seen: Vec<Event>,
     reader: Reader,
@@ -133,7 +133,7 @@ pub(crate) fn events(
     })
 }
 
-/// Writes a stream that is over before it began.
+/// Writes an empty stream.
 pub(crate) fn no_events() -> Response<Body> {
     with_headers(Body::empty())
 }
@@ -145,9 +145,9 @@ pub(crate) struct Flow {
     pub(crate) waiting: VecDeque<Bytes>,
     /// What follows.
     pub(crate) reader: Reader,
-    /// How it is answered.
+    /// How the stream is written.
     pub(crate) manner: Manner,
-    /// What ends with it.
+    /// Guards that are released with the stream.
     pub(crate) _holds: (Option<OpenRequest>, ActivityGuard),
 }
 

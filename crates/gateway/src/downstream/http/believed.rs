@@ -1,4 +1,4 @@
-//! Credentials that were good a moment ago: the disk is not asked at each request.
+//! Recently verified credentials, so that not every request accesses the disk.
 
 use std::{
     collections::BTreeMap,
@@ -7,29 +7,29 @@ use std::{
 
 use interlock_core::names::RunId;
 
-/// How long it is believed that a credential is still good.
+/// How long a verified credential counts as valid.
 const BELIEVED_TIME: Duration = Duration::from_secs(2);
 
-/// The runs of credentials, by the hash of each.
+/// Runs of credentials, by the hash of each.
 #[derive(Debug, Default)]
 pub(super) struct Believed {
     known: BTreeMap<[u8; 32], (RunId, Instant)>,
 }
 
 impl Believed {
-    /// Returns the run of a credential that was found good not long before `now`.
+    /// Returns the run of a credential that was verified shortly before `now`.
     pub(super) fn run(&self, key: &[u8; 32], now: Instant) -> Option<RunId> {
         let (run, since) = self.known.get(key)?;
         is_young(*since, now).then(|| run.clone())
     }
 
-    /// Notes that a credential was found good.
+    /// Records that a credential is valid.
     pub(super) fn keep(&mut self, key: [u8; 32], run: RunId, now: Instant) {
         self.known.retain(|_, (_, since)| is_young(*since, now));
         self.known.insert(key, (run, now));
     }
 
-    /// Notes that a credential is not good.
+    /// Removes a credential that is not valid.
     pub(super) fn forget(&mut self, key: &[u8; 32]) {
         self.known.remove(key);
     }
@@ -53,7 +53,7 @@ mod tests {
         let just_before = start + BELIEVED_TIME.saturating_sub(Duration::from_millis(1));
         assert_eq!(believed.run(&key, just_before), Some(run.clone()));
         assert_eq!(believed.run(&other, start), None);
-        // Being asked for does not make it younger.
+        // A lookup does not extend its validity.
         assert_eq!(believed.run(&key, start + BELIEVED_TIME), None);
         believed.keep(key, run, start);
         believed.forget(&key);

@@ -1,4 +1,4 @@
-//! What a client sent, read within bounds.
+//! Reads the body of a request within limits.
 
 use std::time::Duration;
 
@@ -13,7 +13,7 @@ use futures_util::StreamExt as _;
 
 use super::refuse::Refused;
 
-/// Reads a body of JSON.
+/// Reads a JSON body.
 pub(crate) async fn read(
     headers: &HeaderMap,
     body: Body,
@@ -61,12 +61,12 @@ fn is_json(headers: &HeaderMap) -> bool {
         && kinds.next().is_none()
 }
 
-/// Checks that a client takes the kinds of answers there are.
+/// Checks that a client accepts the possible content types of an answer.
 pub(crate) fn check_accept(headers: &HeaderMap, kinds: &[&str]) -> Result<(), Refused> {
     if kinds.iter().all(|kind| accepts(headers, kind)) {
         return Ok(());
     }
-    let what = format!("`Accept` must hold {}", kinds.join(" and "));
+    let what = format!("`Accept` must contain {}", kinds.join(" and "));
     Err(Refused::plain(StatusCode::NOT_ACCEPTABLE, &what))
 }
 

@@ -1,8 +1,7 @@
-//! One link of a session, and the streams by which its client reads from it.
+//! One channel of a session, and the streams by which its client reads from it.
 //!
-//! What a session says travels in the stream of the request it belongs to, else
-//! in the common one. On a link that many clients share, ids are made unique
-//! here and given back as they came.
+//! A message of a session travels in the stream of the request that it belongs to, or else in the common one. On a channel that
+//! many clients share, ids are made unique here and restored in the answers.
 
 use std::{
     collections::{BTreeMap, HashMap, VecDeque},
@@ -31,46 +30,46 @@ use crate::{
     metrics::{Method, Metrics},
 };
 
-/// Ended streams of one session that a client may come back for.
+/// Maximum number of ended streams of a session that a client may reconnect to.
 const ENDED_MAX: usize = 16;
-/// How long it may.
+/// How long a client may reconnect to an ended stream.
 const ENDED_TIME: Duration = Duration::from_secs(300);
-/// Where a notification names the request that subscribed to it.
+/// Key with which a notification names the request that subscribed to it.
 const SUBSCRIPTION: &str = "io.modelcontextprotocol/subscriptionId";
 
-/// How a link is shared and read.
+/// How a channel is shared and read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Kind {
-    /// One client's, begun with `initialize`.
+    /// Belongs to one client, which begins with `initialize`.
     Session,
-    /// Of all clients with the same credential; every request stands alone.
+    /// Shared by all clients with the same credential; every request is independent.
     Stateless,
-    /// One client's, all in one stream: as before 2025.
+    /// Belongs to one client, with everything in one stream, as before 2025.
     OneStream,
 }
 
-/// What all links count together.
+/// Limits and counters that all channels share.
 #[derive(Debug, Clone)]
 pub(crate) struct Counted {
-    /// Bytes that wait in streams.
+    /// Number of bytes that wait in streams.
     pub(crate) bytes: Arc<AtomicUsize>,
-    /// The numbers of the server.
+    /// Metrics of the server.
     pub(crate) metrics: Metrics,
-    /// Requests of one link that may be under way.
+    /// Maximum number of open requests of one channel.
     pub(crate) requests_max: usize,
 }
 
-/// One link, and the streams it is read by.
+/// One channel and the streams by which it is read.
 #[derive(Debug)]
 pub(crate) struct Conversation {
-    /// Whose it is.
+    /// The client's identity.
     pub(crate) caller: Caller,
     kind: Kind,
     counted: Counted,
     table: Mutex<Table>,
-    /// Parameters that clients repeat in headers, as the lists they got say.
+    /// Parameters that clients repeat in headers, according to the lists that they received.
     pub(crate) schemas: Mutex<Schemas>,
-    /// What belongs to no request.
+    /// Stream of messages that belong to no request.
     pub(crate) common: Arc<Events>,
     born: Instant,
     touched_ms: AtomicU64,
@@ -79,7 +78,7 @@ pub(crate) struct Conversation {
 
 #[derive(Debug)]
 struct Table {
-    /// `None`: it is closed.
+    /// `None` once it is closed.
     outgoing: Option<mpsc::Sender<Envelope>>,
     next: u64,
     requests: HashMap<Id, Route>,
@@ -87,13 +86,13 @@ struct Table {
     ended: VecDeque<u64>,
 }
 
-/// Where the answer of a request goes.
+/// Destination of the answer to a request.
 #[derive(Debug)]
 struct Route {
     events: Arc<Events>,
-    /// The id that the client gave.
+    /// Id that the client gave.
     id: Id,
-    /// Requests of the same stream that have no answer yet.
+    /// Number of requests of the same stream that have no answer yet.
     left: Arc<AtomicUsize>,
     lists_tools: bool,
     listens: bool,
@@ -103,19 +102,19 @@ struct Route {
 
 /// Requests that were sent, and the stream of their answers.
 ///
-/// Where every request stands alone, dropping it before its end cancels it.
+/// If requests are independent, dropping it before its end cancels them.
 #[derive(Debug)]
 pub(crate) struct OpenRequest {
     conversation: Arc<Conversation>,
     /// The stream.
     pub(crate) events: Arc<Events>,
     sent: Vec<Id>,
-    /// Whether a client was told how to come back for it.
+    /// Whether the client was told how to reconnect.
     pub(crate) resumable: bool,
 }
 
 impl Conversation {
-    /// Takes a link and begins to read it.
+    /// Takes a channel and begins to read it.
     pub(crate) fn begin(kind: Kind, caller: Caller, link: Channel, counted: Counted) -> Arc<Self> {
         let keep = if kind == Kind::Session {
             Keep::Replay
@@ -145,11 +144,11 @@ impl Conversation {
     }
 
     fn table(&self) -> MutexGuard<'_, Table> {
-        // Every change of the table is whole before anything can panic.
+        // Every change of the table is complete before anything can panic.
         self.table.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Ends every stream and drops the link.
+    /// Ends every stream and drops the channel.
     pub(crate) fn close(&self) {
         let mut table = self.table();
         table.outgoing = None;
@@ -163,19 +162,19 @@ impl Conversation {
         self.common.end();
     }
 
-    /// Tells whether it was closed, or the session ended it.
+    /// Returns whether it was closed, or the session ended it.
     pub(crate) fn is_closed(&self) -> bool {
         let table = self.table();
         table.outgoing.as_ref().is_none_or(mpsc::Sender::is_closed)
     }
 
-    /// Counts a use of it.
+    /// Records that it was used.
     pub(crate) fn touch(&self) {
         let now = u64::try_from(self.born.elapsed().as_millis()).unwrap_or(u64::MAX);
         self.touched_ms.store(now, Ordering::Relaxed);
     }
 
-    /// Holds it open as long as an answer is being read.
+    /// Keeps it open as long as an answer is being read.
     pub(crate) fn hold(self: &Arc<Self>) -> ActivityGuard {
         self.open.fetch_add(1, Ordering::Relaxed);
         ActivityGuard {
@@ -184,7 +183,7 @@ impl Conversation {
         }
     }
 
-    /// Returns how long nobody has used it.
+    /// Returns how long it has been idle.
     pub(crate) fn idle(&self) -> Duration {
         if self.open.load(Ordering::Relaxed) > 0 {
             return Duration::ZERO;
@@ -193,14 +192,14 @@ impl Conversation {
         self.born.elapsed().saturating_sub(touched)
     }
 
-    /// Sends what wants no answer.
+    /// Sends a message that needs no answer.
     pub(crate) async fn tell(&self, envelope: Envelope) -> Result<(), Refused> {
         let outgoing = self.table().outgoing.clone();
         let outgoing = outgoing.ok_or_else(gone)?;
         outgoing.send(envelope).await.map_err(|_| gone())
     }
 
-    /// Sends requests, and what came with them, and opens the stream of their answers.
+    /// Sends requests and accompanying messages, and opens the stream of their answers.
     pub(crate) async fn ask(
         self: &Arc<Self>,
         mut envelopes: Vec<Envelope>,
@@ -295,7 +294,7 @@ impl Conversation {
         Ok(on_link)
     }
 
-    /// Ends the stream of a request that its client gave up.
+    /// Ends the stream of a request that its client cancelled.
     pub(crate) fn given_up(&self, id: &Id) {
         if let Some(route) = self.take(id)
             && route.left.fetch_sub(1, Ordering::AcqRel) == 1
@@ -304,7 +303,7 @@ impl Conversation {
         }
     }
 
-    /// Ends what would never end by itself: the common stream, and subscriptions.
+    /// Ends what would not end by itself: the common stream, and subscriptions.
     pub(crate) fn wind_down(&self) {
         self.common.end();
         let mut table = self.table();
@@ -321,7 +320,7 @@ impl Conversation {
         }
     }
 
-    /// Finds a stream for a client that comes back.
+    /// Finds a stream for a client that reconnects.
     pub(crate) fn stream(&self, number: u64) -> Option<Arc<Events>> {
         if number == 0 {
             return Some(Arc::clone(&self.common));
@@ -329,7 +328,7 @@ impl Conversation {
         self.table().streams.get(&number).cloned()
     }
 
-    /// Forgets ended streams that nobody came back for.
+    /// Removes ended streams to which no client reconnected.
     pub(crate) fn tidy(&self) {
         let mut table = self.table();
         while let Some(number) = table.ended.front().copied() {
@@ -345,7 +344,7 @@ impl Conversation {
         }
     }
 
-    /// Puts a message of the session into its stream.
+    /// Delivers a message of the session to its stream.
     fn deliver(&self, envelope: Envelope) {
         if self.kind == Kind::OneStream {
             self.deliver_to(&self.common, &envelope);
@@ -394,7 +393,7 @@ impl Conversation {
             return;
         };
         let Some(route) = response.id.as_ref().and_then(|id| self.take(id)) else {
-            // Cancelled meanwhile, or nobody's.
+            // Cancelled meanwhile, or without a request.
             return;
         };
         if let Outcome::Result(result) = &mut response.outcome {
@@ -450,7 +449,7 @@ impl Conversation {
         self.deliver_to(&events, &envelope);
     }
 
-    /// Ends the stream of a request that the server gave up: a subscription.
+    /// Ends the stream of a request that the server cancelled, which is a subscription.
     fn end_cancelled(&self, told: &Notification) {
         let id = told
             .params
@@ -464,7 +463,7 @@ impl Conversation {
 }
 
 async fn read_link(conversation: Arc<Conversation>, mut incoming: mpsc::Receiver<Envelope>) {
-    // Closed from this side, the session sees it and drops its end.
+    // If it is closed from this side, the session notices and drops its end.
     while let Some(envelope) = incoming.recv().await {
         conversation.deliver(envelope);
     }
@@ -492,12 +491,12 @@ fn rename_in_result(result: &mut Box<serde_json::value::RawValue>, id: &Id) {
 }
 
 impl OpenRequest {
-    /// Returns the session it belongs to.
+    /// Returns the conversation that the requests belong to.
     pub(crate) fn conversation(&self) -> &Arc<Conversation> {
         &self.conversation
     }
 
-    /// Forgets the stream: its answer has been given whole.
+    /// Removes the stream after its complete answer.
     pub(crate) fn answered(&self) {
         let mut table = self.conversation.table();
         table.streams.remove(&self.events.number);
@@ -533,21 +532,21 @@ impl Drop for OpenRequest {
     fn drop(&mut self) {
         match self.conversation.kind {
             Kind::Stateless => self.cancel(),
-            // The answer is still taken, for nobody: to break off is not to cancel.
+            // The answer is still read and discarded: a disconnect does not cancel a request.
             Kind::Session if !self.resumable => self.answered(),
             Kind::Session | Kind::OneStream => {}
         }
     }
 }
 
-/// Keeps a session from being idle while something of it is read.
+/// Keeps a session from being idle while one of its streams is read.
 pub(crate) struct ActivityGuard {
     conversation: Arc<Conversation>,
     afterwards: Option<Box<dyn FnOnce() + Send>>,
 }
 
 impl ActivityGuard {
-    /// Does something once it is not held any more.
+    /// Calls `afterwards` when the guard is dropped.
     pub(crate) fn then(mut self, afterwards: impl FnOnce() + Send + 'static) -> Self {
         self.afterwards = Some(Box::new(afterwards));
         self
@@ -570,7 +569,7 @@ impl Drop for ActivityGuard {
     }
 }
 
-/// Returns the result of an answer that begins a session, where it is one.
+/// Returns the result of an answer that begins a session, if it is one.
 pub(crate) fn result_of(text: &[u8]) -> Option<Value> {
     let envelopes = crate::message::read_server(text).ok()?;
     match envelopes.into_iter().next()?.message {

@@ -1,8 +1,7 @@
-//! What one stream to a client carries, in order, until the client has it.
+//! The events of one stream to a client, in order, until the client has received them.
 //!
-//! The session writes and never waits; a client reads as fast as it can, and
-//! may come back for what it missed. What waits is bounded: beyond the bound
-//! notifications are dropped, answers and requests never.
+//! The session writes without waiting; a client reads at its own speed, and may reconnect for what it missed. The queue is
+//! bounded: beyond the limit, notifications are dropped, but never answers or requests.
 
 use std::{
     collections::VecDeque,
@@ -16,19 +15,19 @@ use std::{
 use bytes::Bytes;
 use tokio::sync::Notify;
 
-/// Events of one stream that wait, or are kept for a client that comes back.
+/// Maximum number of events of one stream that wait, or are kept for a client that reconnects.
 const EVENTS_MAX: usize = 1_024;
-/// Bytes of one stream that are kept.
+/// Maximum number of bytes kept of one stream.
 const BYTES_MAX: usize = 8 * 1024 * 1024;
-/// Bytes of all streams together that are kept.
+/// Maximum number of bytes kept of all streams together.
 const ALL_BYTES_MAX: usize = 512 * 1024 * 1024;
 
-/// What an event is, as far as a stream must know.
+/// The kind of an event, as far as a stream needs it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Weight {
-    /// May be lost where a client does not keep up.
+    /// May be dropped if the client is too slow.
     Notification,
-    /// Somebody waits for its answer.
+    /// Expects an answer.
     Request,
     /// Answers a request of the client.
     Response,
@@ -37,32 +36,32 @@ pub(crate) enum Weight {
 /// One message of a stream.
 #[derive(Debug, Clone)]
 pub(crate) struct Event {
-    /// Its place in the stream.
+    /// Position in the stream.
     pub(crate) place: u64,
-    /// What it is.
+    /// Kind of the message.
     pub(crate) weight: Weight,
-    /// The message as it travels.
+    /// The message as sent.
     pub(crate) text: Bytes,
 }
 
-/// Whether read events are kept for a client that comes back.
+/// Whether events that were read are kept for a client that reconnects.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Keep {
-    /// They are, within bounds.
+    /// They are kept, within limits.
     Replay,
-    /// They are not.
+    /// They are not kept.
     Nothing,
 }
 
 /// One stream.
 #[derive(Debug)]
 pub(crate) struct Events {
-    /// Its number within the session; 0: the one of no request.
+    /// Number within the session; 0 for the stream of no request.
     pub(crate) number: u64,
     keep: Keep,
     kept: Mutex<Backlog>,
     arrived: Notify,
-    /// Bytes of all streams together.
+    /// Number of bytes of all streams together.
     all_bytes: Arc<AtomicUsize>,
 }
 
@@ -70,10 +69,10 @@ pub(crate) struct Events {
 struct Backlog {
     events: VecDeque<Event>,
     bytes: usize,
-    /// The place of the next event, and of the next that nobody has read; the first is 1.
+    /// Positions of the next event, and of the next unread event; the first is 1.
     next: u64,
     unread: u64,
-    /// Only the newest reader reads.
+    /// Number of readers so far; only the newest one reads.
     readers: u64,
     ended: Option<Instant>,
 }
@@ -98,7 +97,7 @@ impl Backlog {
 }
 
 impl Events {
-    /// Makes an empty stream; its bytes are counted in `all_bytes`, too.
+    /// Creates an empty stream, whose bytes are also counted in `all_bytes`.
     pub(crate) fn new(number: u64, keep: Keep, all_bytes: Arc<AtomicUsize>) -> Arc<Self> {
         Arc::new(Self {
             number,
@@ -110,11 +109,11 @@ impl Events {
     }
 
     fn kept(&self) -> MutexGuard<'_, Backlog> {
-        // A panic in between leaves at worst a wrong count of bytes.
+        // A panic in between leaves at worst a wrong byte count.
         self.kept.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Adds a message; `false`: it was dropped, for too much waits.
+    /// Adds a message; returns `false` if it was dropped because too much waits.
     pub(crate) fn push(&self, weight: Weight, text: Bytes) -> bool {
         let mut kept = self.kept();
         while kept.is_full_with(&text) {
@@ -151,7 +150,7 @@ impl Events {
         }
     }
 
-    /// Ends the stream behind its last event.
+    /// Ends the stream after its last event.
     pub(crate) fn end(&self) {
         self.kept().ended.get_or_insert_with(Instant::now);
         self.arrived.notify_waiters();
@@ -162,12 +161,12 @@ impl Events {
         self.kept().ended
     }
 
-    /// Returns how many bytes it keeps.
+    /// Returns the number of bytes that it keeps.
     pub(crate) fn bytes(&self) -> usize {
         self.kept().bytes
     }
 
-    /// Begins to read behind `after`, in the place of any earlier reader.
+    /// Begins to read after `after`, in place of any earlier reader.
     pub(crate) fn read(self: &Arc<Self>, after: Option<u64>) -> Reader {
         let mut kept = self.kept();
         kept.readers += 1;
@@ -207,15 +206,15 @@ enum Look {
 }
 
 impl Reader {
-    /// Waits for the next event; `None`: the stream ended, or another reader has it.
+    /// Waits for the next event; returns `None` if the stream ended, or another reader took over.
     ///
-    /// Loses nothing when it is dropped while it waits.
+    /// Cancel-safe: nothing is lost if it is dropped while it waits.
     pub(crate) async fn next(&mut self) -> Option<Event> {
         loop {
             let events = Arc::clone(&self.events);
             let arrived = events.arrived.notified();
             tokio::pin!(arrived);
-            // Listens before it looks, so that nothing arrives in between unseen.
+            // Listens before it checks, so that no event is missed in between.
             arrived.as_mut().enable();
             match self.look() {
                 Look::Event(event) => return Some(event),
@@ -251,7 +250,7 @@ impl Reader {
         Look::Event(event)
     }
 
-    /// Tells whether the stream ended and nothing of it is left to read.
+    /// Returns whether the stream ended and everything was read.
     pub(crate) fn is_done(&self) -> bool {
         let kept = self.events.kept();
         kept.ended.is_some() && self.next >= kept.next

@@ -1,7 +1,7 @@
-//! Who may ask at all: host, origin and token, before anything is read.
+//! Access control by host, origin and token, before anything is read.
 //!
-//! A page that a browser shows must not reach the gateway, whatever name its
-//! server gave to 127.0.0.1; beyond loopback nobody may without a token.
+//! A page in a browser must not reach the gateway, whatever name its server gave to 127.0.0.1; beyond loopback, a token is always
+//! required.
 
 use std::net::{IpAddr, SocketAddr};
 
@@ -14,7 +14,7 @@ use sha2::{Digest as _, Sha256};
 
 use super::{Caller, refuse::Refused};
 
-/// The rules of one server.
+/// The access rules of a server.
 #[derive(Debug, Clone)]
 pub(crate) struct Guard {
     loopback: bool,
@@ -23,7 +23,7 @@ pub(crate) struct Guard {
     origins: Vec<String>,
 }
 
-/// A text that is only compared, in the same time wherever it differs.
+/// A text that is only compared, in constant time.
 #[derive(Clone)]
 struct Secret([u8; 32]);
 
@@ -33,7 +33,7 @@ impl std::fmt::Debug for Secret {
     }
 }
 
-/// Returns what a token is known by.
+/// Returns the hash of a token.
 pub(crate) fn hash(token: &str) -> [u8; 32] {
     Sha256::digest(token.as_bytes()).into()
 }
@@ -50,17 +50,17 @@ impl Secret {
     }
 }
 
-/// What a request carries to be let in.
+/// The credentials of a request.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Shown<'a> {
-    /// Its headers.
+    /// Headers of the request.
     pub(crate) headers: &'a HeaderMap,
-    /// The token in its path.
+    /// Token in its path.
     pub(crate) path_token: Option<&'a str>,
 }
 
 impl Guard {
-    /// Makes the rules of a server that listens at `address`.
+    /// Creates the rules of a server that listens at `address`.
     pub(crate) fn new(
         address: SocketAddr,
         token: Option<&str>,
@@ -76,10 +76,10 @@ impl Guard {
         }
     }
 
-    /// Checks where the request believes to be, and which page sent it.
+    /// Checks the host that the request addresses, and the page that sent it.
     pub(crate) fn check_place(&self, uri: &Uri, headers: &HeaderMap) -> Result<(), Refused> {
         let forbidden = |what: &str| Err(Refused::plain(StatusCode::FORBIDDEN, what));
-        // An address that is written out counts more than the `Host` beside it.
+        // A complete address in the request line takes precedence over `Host`.
         if uri
             .authority()
             .is_some_and(|authority| !self.knows(authority))
@@ -110,7 +110,7 @@ impl Guard {
     }
 
     fn knows(&self, authority: &Authority) -> bool {
-        // No client writes a name and a password into a `Host`.
+        // No client writes a name and a password into `Host`.
         if authority.as_str().contains('@') {
             return false;
         }
@@ -119,7 +119,7 @@ impl Guard {
         if is_loopback(&host) || self.hosts.contains(&host) || self.hosts.contains(&whole) {
             return true;
         }
-        // Who rebinds a name needs a name: an address is no danger where the token is asked.
+        // DNS rebinding needs a name: an address is harmless if a token is required.
         !self.loopback && host.parse::<IpAddr>().is_ok()
     }
 
@@ -134,9 +134,9 @@ impl Guard {
         })
     }
 
-    /// Tells who asks.
+    /// Determines the caller.
     ///
-    /// `run_of` finds the run of a credential, and refuses where there is none.
+    /// `run_of` finds the run of a credential, and refuses if there is none.
     pub(crate) async fn caller<F>(
         &self,
         shown: &Shown<'_>,
@@ -166,7 +166,7 @@ impl Guard {
         }
     }
 
-    /// Tells whether the server's numbers may be shown.
+    /// Returns whether the metrics may be shown.
     pub(crate) fn may_measure(&self, headers: &HeaderMap) -> bool {
         self.token.as_ref().is_none_or(|token| {
             let given = bearer(headers).ok().flatten();
@@ -317,7 +317,7 @@ mod tests {
         assert!(!check(&wide(), "localhost", Some("http://console.example")));
     }
 
-    /// Finds the run of a credential of these tests, such as `a` of `a1`.
+    /// Returns the run of a credential in these tests, such as `a` for `a1`.
     async fn run_of(credential: String) -> Result<Caller, Refused> {
         match credential.as_str() {
             "a1" | "a2" => Ok(Caller::Run(RunId::new("a"))),

@@ -1,4 +1,4 @@
-//! Clients of revision 2026-07-28: every request stands alone, and its headers say what its body says.
+//! Clients of revision 2026-07-28: every request is independent, and its headers repeat parts of its body.
 
 use std::sync::Arc;
 
@@ -21,7 +21,7 @@ use crate::{
     message::{Frame, INVALID_PARAMS, METHOD_NOT_FOUND, Message, Outcome, Request, read_server},
 };
 
-/// All revisions that are spoken, newest first.
+/// Supported revisions, newest first.
 pub(crate) const SUPPORTED: [&str; 5] = [
     MODERN,
     "2025-11-25",
@@ -34,10 +34,10 @@ const MODERN: &str = "2026-07-28";
 const META_VERSION: &str = "io.modelcontextprotocol/protocolVersion";
 const META_CAPABILITIES: &str = "io.modelcontextprotocol/clientCapabilities";
 
-/// Tells whether a message is of a revision without sessions.
+/// Returns whether a message belongs to a revision without sessions.
 pub(crate) fn is_modern(headers: &HeaderMap, frame: &Frame) -> bool {
     let by_header = headers.get_all(VERSION).iter().any(|version| {
-        // Revisions are dates; what is none is answered with those that there are.
+        // Revisions are dates; anything else is answered with the supported ones.
         version.as_bytes() >= MODERN.as_bytes()
     });
     let Some(request) = request_of(frame) else {
@@ -50,7 +50,7 @@ pub(crate) fn is_modern(headers: &HeaderMap, frame: &Frame) -> bool {
     }
 }
 
-/// Returns the request that came alone.
+/// Returns the request if it is the only message.
 pub(crate) fn request_of(frame: &Frame) -> Option<&Request> {
     match frame {
         Frame::One(envelope) => match &envelope.message {
@@ -93,7 +93,7 @@ impl ServerState {
             }
             Message::Notification(told) => {
                 check_known(headers)?;
-                // Ids are each client's own: to give up a request is to close its stream.
+                // Ids are chosen by each client: closing the stream cancels a request.
                 if told.method != "notifications/cancelled" {
                     self.shared(caller)?.tell(envelope).await?;
                 }
@@ -144,7 +144,7 @@ fn check_known(headers: &HeaderMap) -> Result<(), Refused> {
     }
 }
 
-/// Checks the revision in header and body, and that the body has what every request must.
+/// Checks the revision in header and body, and the required parts of the body.
 fn check_meta(headers: &HeaderMap, request: &Request) -> Result<(), Refused> {
     let id = || Some(request.id.clone());
     let in_header = single(headers, &VERSION).map_err(|what| Refused::mismatch(id(), &what))?;
@@ -187,12 +187,12 @@ fn check_meta(headers: &HeaderMap, request: &Request) -> Result<(), Refused> {
     Err(Refused::new(StatusCode::BAD_REQUEST, id(), outcome))
 }
 
-/// Returns the status that belongs to an answer.
+/// Returns the HTTP status of an answer.
 pub(super) fn status_of(events: &[Event]) -> StatusCode {
     let [event] = events else {
         return StatusCode::OK;
     };
-    // Only an error is short enough to be read again.
+    // Only an error is short enough to be parsed again.
     if event.text.len() > 65_536 {
         return StatusCode::OK;
     }

@@ -1,4 +1,4 @@
-//! Clients of the transport before 2025: one stream of events, and messages posted beside it.
+//! Clients of the transport before 2025: one stream of events, and messages posted separately.
 
 use std::{collections::VecDeque, sync::Arc};
 
@@ -20,9 +20,9 @@ use interlock_http::sse;
 use crate::message::Frame;
 
 impl ServerState {
-    /// Opens the stream of a client, and tells where it posts to.
+    /// Opens the stream of a client, and names the address for its messages.
     ///
-    /// `base` is what stands before `/messages`.
+    /// `base` is the path before `/messages`.
     pub(crate) fn get_stream(
         self: &Arc<Self>,
         headers: &HeaderMap,
@@ -44,7 +44,7 @@ impl ServerState {
         }))
     }
 
-    /// Takes a message that a client posted beside its stream.
+    /// Receives a message that a client posted.
     pub(crate) async fn post_stream(
         &self,
         id: Option<&str>,

@@ -13,16 +13,16 @@ use crate::message::{
     Envelope, INVALID_REQUEST, Id, Malformed, Message, Outcome, Response as Answer,
 };
 
-/// The JSON-RPC code of refusals that have none of their own.
+/// JSON-RPC code of refusals without a code of their own.
 pub(crate) const REFUSED: i64 = -32_000;
-/// Headers that do not say what the body says.
+/// Code for headers that contradict the body.
 pub(crate) const HEADER_MISMATCH: i64 = -32_020;
-/// A client that cannot do what is needed.
+/// Code for a client that lacks a required capability.
 pub(crate) const MISSING_CAPABILITY: i64 = -32_021;
-/// A revision that nobody here speaks.
+/// Code for an unsupported revision.
 pub(crate) const UNSUPPORTED_VERSION: i64 = -32_022;
 
-/// A request that is refused.
+/// A refused request.
 #[derive(Debug)]
 pub(crate) struct Refused {
     status: StatusCode,
@@ -33,7 +33,7 @@ pub(crate) struct Refused {
 }
 
 impl Refused {
-    /// Refuses with a status and a JSON-RPC error.
+    /// Creates a refusal with a status and a JSON-RPC error.
     pub(crate) fn new(status: StatusCode, id: Option<Id>, outcome: Outcome) -> Self {
         Self {
             status,
@@ -43,12 +43,12 @@ impl Refused {
         }
     }
 
-    /// Refuses a request that was not read.
+    /// Creates a refusal of a request that was not parsed.
     pub(crate) fn plain(status: StatusCode, what: &str) -> Self {
         Self::new(status, None, Outcome::error(REFUSED, what))
     }
 
-    /// Refuses who has shown no token, or a wrong one.
+    /// Creates a refusal because of a missing or wrong token.
     pub(crate) fn unauthorized(what: &str) -> Self {
         Self {
             challenge: true,
@@ -56,19 +56,19 @@ impl Refused {
         }
     }
 
-    /// Refuses a message that is no valid request.
+    /// Creates a refusal of a message that is not a valid request.
     pub(crate) fn invalid(id: Option<Id>, what: &str) -> Self {
         let outcome = Outcome::error(INVALID_REQUEST, what);
         Self::new(StatusCode::BAD_REQUEST, id, outcome)
     }
 
-    /// Refuses headers that do not fit the body.
+    /// Creates a refusal because the headers contradict the body.
     pub(crate) fn mismatch(id: Option<Id>, what: &str) -> Self {
         let outcome = Outcome::error(HEADER_MISMATCH, what);
         Self::new(StatusCode::BAD_REQUEST, id, outcome)
     }
 
-    /// Refuses a revision, with those that are spoken.
+    /// Creates a refusal of a revision, with the supported ones.
     pub(crate) fn version(id: Option<Id>, requested: &str, supported: &[&str]) -> Self {
         let what = format!("revision `{requested}` is not spoken here");
         let data = serde_json::json!({"supported": supported, "requested": requested});
@@ -76,7 +76,7 @@ impl Refused {
         Self::new(StatusCode::BAD_REQUEST, id, outcome)
     }
 
-    /// Refuses a method of HTTP, with those that are possible.
+    /// Creates a refusal of an HTTP method, with the allowed ones.
     pub(crate) fn method(allowed: &'static str) -> Self {
         let what = format!("only {allowed} are answered here");
         Self {
@@ -85,7 +85,7 @@ impl Refused {
         }
     }
 
-    /// Writes the answer.
+    /// Converts the refusal to an HTTP response.
     pub(crate) fn answer(self) -> Response<Body> {
         let mut response = json(self.status, &self.envelope);
         if let Some((name, value)) = self.header {
@@ -102,19 +102,19 @@ impl From<Malformed> for Refused {
     }
 }
 
-/// Answers with one message.
+/// Creates a response with one message.
 pub(crate) fn json(status: StatusCode, envelope: &Envelope) -> Response<Body> {
     let mut text = Vec::new();
     envelope.write(&mut text);
     typed(status, "application/json", text)
 }
 
-/// Answers with a value.
+/// Creates a response with a JSON value.
 pub(crate) fn json_value(status: StatusCode, value: &Value) -> Response<Body> {
     typed(status, "application/json", value.to_string())
 }
 
-/// Answers with a text of a type.
+/// Creates a response with a text of a content type.
 pub(crate) fn typed(
     status: StatusCode,
     kind: &'static str,
@@ -127,7 +127,7 @@ pub(crate) fn typed(
     response
 }
 
-/// Answers with nothing but a status.
+/// Creates a response with only a status.
 pub(crate) fn empty(status: StatusCode) -> Response<Body> {
     let mut response = Response::new(Body::empty());
     *response.status_mut() = status;

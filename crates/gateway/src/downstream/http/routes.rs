@@ -1,4 +1,4 @@
-//! Which request goes where, and what is done around every one of them.
+//! Routes requests, with the steps before and after each of them.
 
 use std::{sync::Arc, time::Instant};
 
@@ -29,7 +29,7 @@ use crate::message::{Frame, read_client};
 
 const METADATA: &str = "/.well-known/oauth-protected-resource";
 
-/// Makes the service of a server.
+/// Creates the service of a server.
 pub(crate) fn router(state: Arc<ServerState>) -> Router {
     Router::new()
         .route("/mcp", any(endpoint))
@@ -49,7 +49,7 @@ pub(crate) fn router(state: Arc<ServerState>) -> Router {
 
 type Token = Option<Path<String>>;
 
-/// What is done before and after every request.
+/// Runs the steps before and after every request.
 async fn around(
     State(state): State<Arc<ServerState>>,
     request: Request,
@@ -87,7 +87,7 @@ fn shown_path(path: &str) -> String {
     }
 }
 
-/// Lets a page of an allowed origin read an answer.
+/// Permits a page of an allowed origin to read an answer.
 fn let_read(headers: &mut HeaderMap, page: HeaderValue) {
     headers.insert(ACCESS_CONTROL_ALLOW_ORIGIN, page);
     for (name, value) in [
@@ -104,7 +104,7 @@ fn let_read(headers: &mut HeaderMap, page: HeaderValue) {
 }
 
 impl ServerState {
-    /// Writes a refusal, and how to get in where that is what is missing.
+    /// Writes a refusal, with the way to get a token if one is missing.
     fn refusal(&self, refused: Refused) -> Response<Body> {
         let challenge = refused.challenge;
         let mut response = refused.answer();
@@ -129,7 +129,7 @@ impl ServerState {
 }
 
 impl Resource {
-    /// Returns where its description is.
+    /// Returns the address of the resource metadata.
     fn metadata(&self) -> String {
         let (scheme, rest) = self
             .address
@@ -253,7 +253,7 @@ async fn metadata(State(state): State<Arc<ServerState>>) -> Response<Body> {
             "bearer_methods_supported": ["header"],
         }),
     );
-    // Pages look for it before they know whether they may ask for more.
+    // Pages request it before they know whether they may send more.
     let name = HeaderName::from_static("access-control-allow-origin");
     response
         .headers_mut()

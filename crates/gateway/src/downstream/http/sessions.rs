@@ -1,4 +1,4 @@
-//! Clients of the revisions up to 2025-11-25: one session each, from `initialize` on.
+//! Clients of the revisions up to 2025-11-25: one session each, beginning with `initialize`.
 
 use std::{
     collections::BTreeMap,
@@ -27,11 +27,11 @@ use crate::{
     message::{Envelope, Frame, Id, Malformed, Message},
 };
 
-/// The revisions with sessions, newest first.
+/// Revisions with sessions, newest first.
 pub(crate) const VERSIONS: [&str; 4] = ["2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05"];
-/// The first revision whose clients bear an event without text.
+/// First revision whose clients accept an event without text.
 const PRIMES: &str = "2025-11-25";
-/// The one revision that has batches.
+/// The only revision with batches.
 const BATCHES: &str = "2025-03-26";
 
 /// All sessions by their ids.
@@ -42,17 +42,17 @@ pub(crate) struct Sessions(Mutex<BTreeMap<String, Arc<Session>>>);
 #[derive(Debug)]
 pub(crate) struct Session {
     pub(crate) conversation: Arc<Conversation>,
-    /// What client and server agreed on, where it was seen.
+    /// Revision that client and server agreed on, if it was seen.
     version: Option<String>,
 }
 
 impl Sessions {
-    /// Returns how many there are.
+    /// Returns the number of sessions.
     pub(crate) fn count(&self) -> usize {
         lock(&self.0).len()
     }
 
-    /// Adds one and returns its id.
+    /// Adds a session and returns its id.
     pub(crate) fn add(
         &self,
         conversation: Arc<Conversation>,
@@ -74,7 +74,7 @@ impl Sessions {
         Ok(id)
     }
 
-    /// Finds the session of a caller; another one's is none.
+    /// Finds a session of this caller; sessions of others are not found.
     pub(crate) fn find(&self, id: &str, caller: &Caller) -> Option<Arc<Session>> {
         let sessions = lock(&self.0);
         let session = sessions.get(id)?;
@@ -90,7 +90,7 @@ impl Sessions {
         }
     }
 
-    /// Closes those that nobody has used for long.
+    /// Closes sessions that have been idle for too long.
     pub(crate) fn close_idle(&self, idle: Duration) {
         lock(&self.0).retain(|_, session| {
             let open = &session.conversation;
@@ -103,7 +103,7 @@ impl Sessions {
         });
     }
 
-    /// Closes the session that has rested longest, and for at least `rest`; tells whether there was one.
+    /// Closes the session that has been idle longest, if for at least `rest`; returns whether there was one.
     pub(crate) fn make_room(&self, rest: Duration) -> bool {
         let mut sessions = lock(&self.0);
         let resting = sessions
@@ -119,7 +119,7 @@ impl Sessions {
         true
     }
 
-    /// Returns all.
+    /// Returns all sessions.
     pub(crate) fn all(&self) -> Vec<Arc<Conversation>> {
         let sessions = lock(&self.0);
         let all = sessions.values();
@@ -127,7 +127,7 @@ impl Sessions {
             .collect()
     }
 
-    /// Forgets all.
+    /// Removes all sessions.
     pub(crate) fn clear(&self) {
         lock(&self.0).clear();
     }
@@ -152,7 +152,7 @@ impl Session {
 }
 
 impl ServerState {
-    /// Answers a POST of a client with a session, or of one that begins it.
+    /// Answers a POST of a client with a session, or one that begins a session.
     pub(crate) async fn post_session(
         &self,
         headers: &HeaderMap,
@@ -248,7 +248,7 @@ impl ServerState {
         Ok(response)
     }
 
-    /// Answers a GET: the common stream, or one that broke off.
+    /// Answers a GET: with the common stream, or an interrupted one.
     pub(crate) fn get_session(
         &self,
         headers: &HeaderMap,
@@ -271,7 +271,7 @@ impl ServerState {
         let found = place.and_then(|(number, place): (u64, u64)| {
             Some((session.conversation.stream(number)?, place))
         });
-        // An error would make the client ask again and again for what is gone.
+        // After an error, the client would repeat the request again and again.
         let Some((events, place)) = found else {
             return Ok(answer::no_events());
         };
@@ -309,7 +309,7 @@ impl ServerState {
     }
 }
 
-/// Closes a link again unless a session was made of it.
+/// Closes a channel again unless it becomes a session.
 struct Opened<'a>(&'a Arc<Conversation>);
 
 impl Opened<'_> {
@@ -324,7 +324,7 @@ impl Drop for Opened<'_> {
     }
 }
 
-/// Takes a batch apart, where the session has batches.
+/// Splits a batch, if the session supports batches.
 fn taken_apart(
     session: &Session,
     frame: Frame,
@@ -375,14 +375,14 @@ fn name_session(response: &mut Response<Body>, id: &str) {
     }
 }
 
-/// Returns the revision that an answer to `initialize` agrees to; `None`: it refuses.
+/// Returns the revision in an answer to `initialize`; `None` if the answer is an error.
 fn version_of(events: &[Event]) -> Option<String> {
     let result = result_of(&events.first()?.text)?;
     let version = result.get("protocolVersion").and_then(Value::as_str);
     Some(version.unwrap_or_default().to_owned())
 }
 
-/// Returns the request that a client's notification gives up.
+/// Returns the request that a client's notification cancels.
 fn given_up(envelope: &Envelope) -> Option<Id> {
     match &envelope.message {
         Message::Notification(told) if told.method == "notifications/cancelled" => {

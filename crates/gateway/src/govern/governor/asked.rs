@@ -1,4 +1,4 @@
-//! Questions to the client's person: who asks, and what becomes of the answer.
+//! Questions to the client's person, and the handling of the answers.
 
 use interlock_core::{call::ToolCall, names::RunId, pending::pending, refusal::Code, run::Request};
 use serde_json::Value;
@@ -14,7 +14,7 @@ use crate::{
 };
 
 impl Governor {
-    /// Takes a transition that waits to the client's person, where that is theirs to answer.
+    /// Puts a pending transition to the client's person, if that person may answer it.
     pub(super) fn ask_about_transition(
         &mut self,
         parking: Parking,
@@ -30,7 +30,7 @@ impl Governor {
             .iter()
             .any(|one| one.id() == parking.id && one.takes_passkey())
         {
-            // What a client asks carries no assertion.
+            // A question of a client carries no assertion.
             return Ok(CallDecision::Answer(unasked));
         }
         let data = incoming.arguments.get("data").unwrap_or(&Value::Null);
@@ -48,7 +48,7 @@ impl Governor {
         }))
     }
 
-    /// Takes a call that needs a grant to the client's person, where that is theirs to answer.
+    /// Puts a call that needs a grant to the client's person, if that person may answer it.
     pub(super) fn ask_about_call(
         &mut self,
         run: &RunId,
@@ -83,7 +83,7 @@ impl Governor {
         }))
     }
 
-    /// Rules again once a person answered, or would not.
+    /// Decides again after a person answered, or did not want to.
     pub(super) fn rule_again(
         &mut self,
         key: &str,
@@ -115,7 +115,7 @@ impl Governor {
                 has_schema,
             } => {
                 call.id = self.next_id();
-                // Nobody is asked twice: what is still not granted is refused.
+                // Nobody is asked twice: without a grant, the call is refused.
                 let noted = Noted::default();
                 self.propose(&asked.run, *call, has_schema, (at_ms, &noted, false))
             }

@@ -1,4 +1,4 @@
-//! What is done beside the ruling on a call: protected files are compared, its trace is kept.
+//! Side tasks of judging a call: protected files are compared, its trace is stored.
 
 use interlock_clients::Watched;
 use interlock_core::{
@@ -9,11 +9,11 @@ use interlock_store::StoreError;
 
 use super::Governor;
 
-/// Where a client says in whose trace a call is made.
+/// Key with which a client names the trace of a call.
 const TRACE_KEY: &str = "traceparent";
 
 impl Governor {
-    /// Compares what is protected with how it was when the run began.
+    /// Compares the protected files and settings with the run's baseline.
     pub(super) fn watch(&mut self, run: &RunId, at_ms: u64) -> Result<(), StoreError> {
         let of_run = self.watched.take().filter(|(of, _)| of == run);
         let context = self.files.context();
@@ -27,18 +27,18 @@ impl Governor {
         Ok(())
     }
 
-    /// Keeps the span that a call lies in: the one it names, else that of the whole process.
+    /// Stores the parent span of a call: the one it names, or else that of the whole process.
     pub(super) fn keep_parent(&self, run: &RunId, call: &CallId, meta: Option<&Object>) {
         let home = &self.settings.environment.home;
         let named = meta.and_then(|meta| meta.get(TRACE_KEY)?.as_str());
         let parent = named.or_else(|| {
             let ours = self.parent.as_deref()?;
-            // What the run itself lies in need not be said of its calls.
+            // The parent of the run itself need not be repeated for its calls.
             let of_run = home.told(run).ok()?.parent;
             (of_run.as_deref() != Some(ours)).then_some(ours)
         });
         if let Some(parent) = parent {
-            // Whose trace it belongs to decides nothing.
+            // The trace affects no decision.
             let _ = home.keep_call_parent(run, call, parent);
         }
     }

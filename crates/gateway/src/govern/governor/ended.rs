@@ -1,4 +1,4 @@
-//! Calls that have ended: what is recorded, and what the client gets in place of a result.
+//! The end of a call: what is recorded, and what the client gets in place of a result.
 
 use interlock_core::{
     call::CallResult, command::CommandKind, event::TokenPlace, machine::Machine, names::CallId,
@@ -18,7 +18,7 @@ use crate::{
 };
 
 impl Governor {
-    /// Records how a call ended, and says what the client gets in place of its result.
+    /// Records how a call ended, and returns what the client gets in place of its result.
     pub(super) fn record(
         &mut self,
         id: &CallId,
@@ -39,7 +39,7 @@ impl Governor {
             CallEnd::Unknown => false,
         };
         let is_known = !matches!(result, CallEnd::Unknown);
-        // What comes of an end that is known is decided anew where others have written meanwhile.
+        // The consequences of a known end are decided again if other processes have written meanwhile.
         let live = if is_known {
             self.opened.live_as_seen(&passed.run)?
         } else {
@@ -58,7 +58,7 @@ impl Governor {
             self.remember(id.clone(), passed);
             return Ok(None);
         }
-        // What it wrote is not known: it counts as done when a transition is asked for.
+        // What it wrote is unknown: it counts as done when a transition is requested.
         if !is_known && live.may_have_written(id) {
             return Ok(None);
         }
@@ -103,7 +103,7 @@ impl Governor {
 }
 
 impl Live {
-    /// Lets a call pass, with what its result may still bring.
+    /// Allows a call, with the remaining limit for its result.
     pub(super) fn pass(&self, id: &CallId) -> CallDecision {
         CallDecision::Pass(Ticket {
             call: Some(id.clone()),
@@ -111,7 +111,7 @@ impl Live {
         })
     }
 
-    /// Tells whether a call that passed would count where it did: nothing moved or stopped its line since.
+    /// Returns whether an allowed call still counts in its state: nothing has moved or stopped its region since.
     pub(super) fn is_current(&self, id: &CallId) -> bool {
         let call = self.run.calls.iter().find(|call| call.id == *id);
         let frame = call.and_then(|call| Some((call, self.run.frame(&call.path)?)));
@@ -122,14 +122,14 @@ impl Live {
             })
     }
 
-    /// Tells whether a call is open that may have written.
+    /// Returns whether an open call may have written.
     fn may_have_written(&self, id: &CallId) -> bool {
         let call = self.run.calls.iter().find(|call| call.id == *id);
         call.is_some_and(|call| call.marks.writes || !call.marks.hits.is_empty())
     }
 }
 
-/// Returns the bytes of results that are left in the stay a call belongs to, and all it had.
+/// Returns the remaining bytes of results in the stay that a call belongs to, and their limit.
 fn bytes_left(machine: &Machine, run: &Run, id: &CallId) -> Option<(u64, u64)> {
     let call = run.calls.iter().find(|call| call.id == *id)?;
     let frame = run.frame(&call.path)?;

@@ -19,7 +19,7 @@ pub(super) fn lines(context: JudgeContext<'_>, facts: &ShellFacts, stance: Stanc
         return Ok(());
     }
     let mut sum = 0_u64;
-    // What a program makes of the project's files is no edit.
+    // What a program makes of the project's files is not an edit.
     let edits = writes(context).filter(|write| super::result_of(context, write).is_none());
     for write in edits {
         let Some(lines) = write.lines else {

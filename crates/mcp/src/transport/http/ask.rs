@@ -19,30 +19,30 @@ use crate::{
     message::{Envelope, Id, Message, Outcome, Request, Response as Answer, raw, read_server},
 };
 
-/// How often a stream that broke off is opened anew for one answer.
+/// Maximum number of reconnects to an interrupted stream for one answer.
 const RESUMED_MAX: u32 = 8;
-/// How long is waited before that, unless the server says.
+/// Delay before a reconnect, unless the server sets one.
 const RETRY_TIME: Duration = Duration::from_secs(1);
-/// The longest that a server may ask for.
+/// Longest delay that a server may set.
 const RETRY_TIME_MAX: Duration = Duration::from_secs(30);
-/// Headers that do not fit a body.
+/// Code for headers that contradict a body.
 const HEADER_MISMATCH: i64 = -32_020;
 
-/// How a request went.
+/// Result of a request.
 #[derive(Debug)]
 enum Went {
     /// The session has its answer.
     Answered,
-    /// The server does not know the session any more.
+    /// The server no longer knows the session.
     Forgotten,
-    /// The server wants other headers.
+    /// The server needs other headers.
     Mismatched(Envelope),
-    /// The server knows nothing of this transport, it seems.
+    /// The server does not seem to support this transport.
     Unheard(Envelope),
 }
 
 impl Carrier {
-    /// Sends a request that begins a connection; returns it where the server may speak the transport before.
+    /// Sends a request that begins a connection; returns it if the server may support the earlier transport.
     pub(super) async fn begin(self: &Arc<Self>, envelope: Envelope) -> Option<Envelope> {
         let Message::Request(request) = &envelope.message else {
             return None;
@@ -80,7 +80,7 @@ impl Carrier {
         old.map(|()| envelope)
     }
 
-    /// Sends a request and gives its answer, or why there is none, to the session.
+    /// Sends a request and delivers its answer, or why there is none, to the session.
     pub(super) async fn ask(&self, envelope: &Envelope) {
         let Message::Request(request) = &envelope.message else {
             return;
@@ -157,7 +157,7 @@ impl Carrier {
         }
     }
 
-    /// Reads a stream up to the answer, opening it anew where it breaks off.
+    /// Reads a stream up to the answer, reconnecting if it is interrupted.
     async fn read(
         &self,
         mut events: Events,
@@ -212,13 +212,13 @@ impl Carrier {
                     events = Events::of(response, self.options.bytes_max);
                 }
                 Ok(_) => return Err(ended),
-                // The way may be open again in a moment.
+                // The connection may work again in a moment.
                 Err(_) => {}
             }
         }
     }
 
-    /// Gives messages to the session; `true`: the answer was among them.
+    /// Delivers messages to the session; returns `true` if the answer was among them.
     async fn take(
         &self,
         envelopes: Vec<Envelope>,
@@ -242,7 +242,7 @@ impl Carrier {
         answered
     }
 
-    /// Keeps what later requests need of an answer.
+    /// Stores what later requests need from an answer.
     fn remember(&self, request: &Request, answer: &mut Answer, session_id: Option<&str>) {
         let Outcome::Result(result) = &mut answer.outcome else {
             return;
@@ -276,7 +276,7 @@ impl Carrier {
         }
     }
 
-    /// Takes out the tools whose marks for headers are not valid, as a client must.
+    /// Removes tools with invalid header marks, as a client must.
     fn leave_out(&self, result: &mut Box<serde_json::value::RawValue>, bad: &[(String, String)]) {
         if bad.is_empty() {
             return;
@@ -301,7 +301,7 @@ impl Carrier {
         }
     }
 
-    /// Decides what an answer without success means.
+    /// Determines the meaning of an unsuccessful answer.
     async fn not_done(
         &self,
         response: Answered,
@@ -341,10 +341,10 @@ impl Carrier {
         }
     }
 
-    /// Asks for the tools, to know which arguments of a call are headers, too.
+    /// Lists the tools, to know which arguments of a call are also headers.
     async fn learn_tools(&self, call: &Request) -> bool {
         let mut cursor: Option<Value> = None;
-        // A list that never ends is not read to its end.
+        // An endless list is not read to its end.
         for page in 0..100_u32 {
             let mut params = interlock_core::machine::Object::new();
             let meta = call.params.as_ref().and_then(|params| params.get("_meta"));
@@ -363,7 +363,7 @@ impl Carrier {
         false
     }
 
-    /// Asks for something of our own; `None`: there is no result.
+    /// Sends a request of its own; returns `None` if there is no result.
     pub(super) async fn ask_for(
         &self,
         id: Id,
@@ -417,7 +417,7 @@ async fn first_result(response: Answered, bytes_max: usize) -> Option<Value> {
     None
 }
 
-/// Reads a server's own error, for the request that it belongs to.
+/// Parses a server's own error, for the request that it belongs to.
 fn own_error(text: &[u8], id: &Id) -> Option<(Envelope, Option<i64>)> {
     let mut envelope = read_server(text).ok()?.into_iter().next()?;
     let Message::Response(answer) = &mut envelope.message else {
@@ -432,11 +432,11 @@ fn own_error(text: &[u8], id: &Id) -> Option<(Envelope, Option<i64>)> {
     Some((envelope, code))
 }
 
-/// Tells whether only a server of 2026-07-28 has the code.
+/// Returns whether only servers of 2026-07-28 use the code.
 fn is_modern_code(code: i64) -> bool {
     matches!(code, -32_022..=-32_020)
 }
 
 fn unreadable(error: crate::message::Malformed) -> Failure {
-    Failure::Broken(format!("answered what is no message: {error}"))
+    Failure::Broken(format!("answered what is not a message: {error}"))
 }

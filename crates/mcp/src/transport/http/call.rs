@@ -1,4 +1,4 @@
-//! One request of HTTP: its headers, and what becomes of its status.
+//! One HTTP request: its headers, and the handling of its status.
 
 use bytes::Bytes;
 use reqwest::{
@@ -22,13 +22,13 @@ const BOTH: HeaderValue = HeaderValue::from_static("application/json, text/event
 const EVENTS: HeaderValue = HeaderValue::from_static("text/event-stream");
 const JSON: HeaderValue = HeaderValue::from_static("application/json");
 
-/// Returns the revision that a request carries in itself.
+/// Returns the revision in a request.
 pub(super) fn modern_version(request: &Request) -> Option<&str> {
     let meta = request.params.as_ref()?.get("_meta")?;
     meta.get(META_VERSION).and_then(Value::as_str)
 }
 
-/// A session as a request was sent in it.
+/// The session at the time of a request.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Standing {
     pub(super) age: u64,
@@ -37,7 +37,7 @@ pub(super) struct Standing {
 }
 
 impl Carrier {
-    /// Returns the session as it stands.
+    /// Returns the present session.
     pub(super) fn standing(&self) -> Standing {
         let state = self.state();
         Standing {
@@ -84,7 +84,7 @@ impl Carrier {
         sent.await.map(Answered::Far).map_err(Failure::on_the_way)
     }
 
-    /// Opens a stream: the common one, or one that broke off behind `last`.
+    /// Opens a stream: the common one, or an interrupted one after `last`.
     pub(super) async fn get(
         &self,
         standing: &Standing,
@@ -98,7 +98,7 @@ impl Carrier {
         sent.map(Answered::Far).map_err(Failure::on_the_way)
     }
 
-    /// Tells the server that the session is over.
+    /// Ends the session at the server.
     pub(super) async fn goodbye(&self, session_id: &str) {
         let mut headers = HeaderMap::new();
         let standing = Standing {
@@ -109,12 +109,12 @@ impl Carrier {
         self.call(Method::DELETE, headers, JSON).send().await.ok();
     }
 
-    /// Sends what wants no answer; what fails is only noted.
+    /// Sends a message that needs no answer; failures are only noted.
     pub(super) async fn tell(&self, envelope: &Envelope) {
         let standing = self.standing();
         let failed = match self.post(envelope, &standing).await {
             Ok(response) if response.status().is_success() => return read_out(response).await,
-            // The next request begins the session anew.
+            // The next request renews the session.
             Ok(response) if response.status() == StatusCode::NOT_FOUND => return,
             Ok(response) => refused(&response),
             Err(failure) => failure,
@@ -138,10 +138,10 @@ impl Carrier {
             .headers(self.whole(headers, accept))
     }
 
-    /// Adds what goes with every request.
+    /// Adds the headers of every request.
     fn whole(&self, headers: HeaderMap, accept: HeaderValue) -> HeaderMap {
         let mut whole = self.server.headers.clone();
-        // A header of the configuration gives way to one of the protocol.
+        // A header of the protocol takes precedence over one of the configuration.
         whole.extend(headers);
         whole.insert(ACCEPT, accept);
         whole

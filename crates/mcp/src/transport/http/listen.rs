@@ -1,4 +1,4 @@
-//! The stream by which a server speaks without being asked.
+//! The stream of messages that a server sends on its own.
 
 use std::{convert::Infallible, sync::Arc, time::Duration};
 
@@ -11,13 +11,13 @@ use super::{
 };
 use crate::message::read_server;
 
-/// How long is waited before the stream is opened anew, unless the server says.
+/// Delay before the stream is reopened, unless the server sets one.
 const RETRY_TIME: Duration = Duration::from_secs(1);
-/// The longest wait.
+/// Longest delay.
 const RETRY_TIME_MAX: Duration = Duration::from_secs(30);
 
 impl Carrier {
-    /// Opens the stream while other messages go on; the receiver ends once the server has answered.
+    /// Opens the stream concurrently with other messages; the receiver ends once the server has answered.
     pub(super) fn listen_beside(self: &Arc<Self>) -> oneshot::Receiver<Infallible> {
         let (opening, opens) = oneshot::channel();
         let carrier = Arc::clone(self);
@@ -62,7 +62,7 @@ impl Carrier {
                         wait = Duration::from_millis(retry_ms).min(RETRY_TIME_MAX);
                     }
                 }
-                // It offers none.
+                // The server offers none.
                 Ok(_) => return,
                 Err(_) => wait = (wait * 2).min(RETRY_TIME_MAX),
             }
@@ -70,7 +70,7 @@ impl Carrier {
         }
     }
 
-    /// Gives everything of a stream to the session; `false`: it is gone.
+    /// Delivers everything of a stream to the session; returns `false` if it is gone.
     pub(super) async fn hear(&self, events: &mut Events) -> bool {
         while let Ok(Some(event)) = events.next().await {
             if event.data.is_empty() || !matches!(event.kind.as_str(), "" | "message") {
@@ -80,7 +80,7 @@ impl Carrier {
                 let label = &self.options.label;
                 let notes = &self.options.notes;
                 notes.tell(&format!(
-                    "interlock: {label} sent an event that is no message"
+                    "interlock: {label} sent an event that is not a message"
                 ));
                 continue;
             };

@@ -1,4 +1,4 @@
-//! Servers of the transport before 2025: one stream of events, and messages posted beside it.
+//! Servers of the transport before 2025: one stream of events, and messages posted separately.
 
 use std::{sync::Arc, time::Duration};
 
@@ -16,18 +16,18 @@ use super::{
 };
 use crate::message::{Envelope, Id, Message};
 
-/// How long a server may take to say where messages are posted to.
+/// How long a server may take to name the address for messages.
 const ENDPOINT_TIME: Duration = Duration::from_secs(10);
-/// Messages that are being posted at once.
+/// Maximum number of messages that are being posted at once.
 const POSTED_MAX: usize = 64;
 
 impl Carrier {
-    /// Tells whether the server speaks the transport before.
+    /// Returns whether the server supports the earlier transport.
     pub(super) async fn speaks_one_stream(&self) -> bool {
         self.open().await.is_ok()
     }
 
-    /// Opens the stream and waits for the address that messages are posted to.
+    /// Opens the stream and waits for the address for messages.
     async fn open(&self) -> Result<(Events, Url), Failure> {
         let opening = async {
             let response = self.get(&Standing::default(), None).await?;
@@ -54,12 +54,12 @@ impl Carrier {
 
     fn endpoint(&self, base: &Url, said: &str) -> Result<Url, Failure> {
         let url = base.join(said.trim()).ok();
-        // Another origin would get what is sent, and the credentials with it.
+        // Another origin would get the messages, including credentials.
         url.filter(|url| url.origin() == self.server.url.origin())
             .ok_or_else(|| Failure::Broken("wants messages posted to another place".to_owned()))
     }
 
-    /// Carries messages by one stream; returns why it ended.
+    /// Carries messages with one stream; returns why it ended.
     pub(super) async fn carry_one_stream(
         self: Arc<Self>,
         mut incoming: mpsc::Receiver<Envelope>,
@@ -132,7 +132,7 @@ impl Carrier {
         }
     }
 
-    /// Answers what is asked of a server that cannot be reached, once, and ends.
+    /// Answers requests to a server that cannot be reached, once, and ends.
     async fn answer_all(
         &self,
         mut incoming: mpsc::Receiver<Envelope>,

@@ -1,7 +1,7 @@
-//! One request of HTTP on its way, and what comes back.
+//! One pending HTTP request, and its response.
 //!
-//! A server of this machine without encryption is reached by the bare client: its turn is shorter
-//! by a tenth of a call. Whatever needs more (encryption, a proxy, a redirect) goes the other way.
+//! A local server without encryption is called with the bare client, which saves a tenth of a call's time. Encryption, proxies
+//! and redirects need the other client.
 
 use bytes::Bytes;
 use http_body_util::{BodyExt as _, Full};
@@ -15,10 +15,10 @@ use reqwest::{Response, StatusCode, Url, header::HeaderMap};
 
 use super::{CONNECT_TIME, speech::Failure};
 
-/// How long a connection may rest before it is closed.
+/// How long a connection may be idle before it is closed.
 const REST_TIME: std::time::Duration = std::time::Duration::from_secs(90);
 
-/// Reaches a server of this machine.
+/// Client for servers on this machine.
 #[derive(Debug, Clone)]
 pub(super) struct Near {
     client: Client<HttpConnector, Full<Bytes>>,
@@ -26,7 +26,7 @@ pub(super) struct Near {
 }
 
 impl Near {
-    /// Makes one; `None`: the address needs more than it can.
+    /// Creates one; returns `None` if the address needs more than it supports.
     pub(super) fn new(url: &Url) -> Option<Self> {
         let has_credentials = !url.username().is_empty() || url.password().is_some();
         if url.scheme() != "http" || !is_loopback(url) || has_credentials {
@@ -45,7 +45,7 @@ impl Near {
         Some(Self { client, uri })
     }
 
-    /// Posts a body; `None`: the server sends elsewhere, and whoever follows that asks again.
+    /// Posts a body; returns `None` for a redirect, which the caller follows with the other client.
     pub(super) async fn post(
         &self,
         headers: HeaderMap,
@@ -61,12 +61,12 @@ impl Near {
     }
 }
 
-/// What a server answered, its body yet to be read.
+/// A server's response, with its body yet to be read.
 #[derive(Debug)]
 pub(super) enum Answered {
-    /// By the bare client.
+    /// From the bare client.
     Near(hyper::Response<Incoming>),
-    /// By the one that can all.
+    /// From the full client.
     Far(Response),
 }
 
@@ -85,7 +85,7 @@ impl Answered {
         }
     }
 
-    /// Returns where it came from, which is not `asked` where that sent elsewhere.
+    /// Returns the address that it came from, which differs from `asked` after a redirect.
     pub(super) fn url(&self, asked: &Url) -> Url {
         match self {
             Self::Near(_) => asked.clone(),
@@ -93,7 +93,7 @@ impl Answered {
         }
     }
 
-    /// Returns the next piece of the body; `None`: there is no more.
+    /// Returns the next piece of the body; `None` at its end.
     pub(super) async fn piece(&mut self) -> Result<Option<Bytes>, Failure> {
         let response = match self {
             Self::Far(response) => return response.chunk().await.map_err(Failure::on_the_way),
@@ -101,7 +101,7 @@ impl Answered {
         };
         while let Some(frame) = response.body_mut().frame().await {
             let frame = frame.map_err(|error| Failure::unreached(&error))?;
-            // What is no data is a trailer.
+            // What is not data is a trailer.
             if let Ok(data) = frame.into_data() {
                 return Ok(Some(data));
             }

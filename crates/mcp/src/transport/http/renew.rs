@@ -1,4 +1,4 @@
-//! A session that its server forgot is begun anew, as it was.
+//! Renews a session that its server has forgotten.
 
 use interlock_core::machine::Object;
 use serde_json::Value;
@@ -7,7 +7,7 @@ use super::{Carrier, speech::Failure};
 use crate::message::{Envelope, Id};
 
 impl Carrier {
-    /// Begins the session of an `age` anew, unless that happened meanwhile.
+    /// Renews the session of an `age`, unless that has happened meanwhile.
     pub(super) async fn renew(&self, age: u64) -> Result<(), Failure> {
         let _one = self.renewing.lock().await;
         let (initialize, settings) = {
@@ -36,7 +36,7 @@ impl Carrier {
         Ok(())
     }
 
-    /// Says that all lists may be others now.
+    /// Announces that all lists may have changed.
     async fn announce(&self, begun: &Value) {
         for what in ["tools", "prompts", "resources"] {
             let offered = begun.get("capabilities").and_then(|all| all.get(what));

@@ -1,4 +1,4 @@
-//! What a server answers: one document or a stream, read within bounds.
+//! A server's response: one document or a stream, read within limits.
 
 use std::{collections::VecDeque, time::Duration};
 
@@ -14,19 +14,19 @@ use interlock_http::{
 
 use crate::message::{INTERNAL_ERROR, Outcome};
 
-/// Bytes of a failure's text that are read.
+/// Maximum number of bytes that are read of a failure's text.
 const FAILURE_BYTES_MAX: usize = 65_536;
-/// How long the end of an answer is waited for once all is said.
+/// How long to wait for the end of a complete answer.
 const REST_TIME: Duration = Duration::from_secs(1);
 
-/// Why a request has no answer of the server's own.
+/// Why a request has no answer from the server itself.
 #[derive(Debug, Clone)]
 pub(super) enum Failure {
-    /// The server, or the way to it, is at fault.
+    /// The server or the connection failed.
     Broken(String),
-    /// The server is not there now.
+    /// The server is temporarily unavailable.
     Away(String),
-    /// The server refused at the level of HTTP.
+    /// The server refused with an HTTP status.
     Refused {
         status: u16,
         challenge: Option<String>,
@@ -34,17 +34,17 @@ pub(super) enum Failure {
 }
 
 impl Failure {
-    /// Makes one of an error on the way.
+    /// Creates one from an error of the connection.
     pub(super) fn on_the_way(error: reqwest::Error) -> Self {
         Self::Away(format!("cannot be reached: {}", explained(error)))
     }
 
-    /// The same of an error that names no address.
+    /// Creates one from an error that contains no address.
     pub(super) fn unreached(error: &dyn std::error::Error) -> Self {
         Self::Away(format!("cannot be reached: {}", causes(error)))
     }
 
-    /// Writes it as the error that the client gets.
+    /// Converts it to the error that the client gets.
     pub(super) fn outcome(&self, label: &str) -> Outcome {
         match self {
             Self::Broken(what) => Outcome::error(INTERNAL_ERROR, &format!("{label} {what}")),
@@ -69,7 +69,7 @@ impl Failure {
     }
 }
 
-/// Tells how an answer is written.
+/// Format of an answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Written {
     Document,
@@ -77,7 +77,7 @@ pub(super) enum Written {
     Otherwise,
 }
 
-/// Looks how an answer is written.
+/// Determines the format of an answer.
 pub(super) fn written(response: &Answered) -> Written {
     let kind = response.headers().get(CONTENT_TYPE);
     let kind = kind.and_then(|kind| kind.to_str().ok()).unwrap_or_default();
@@ -89,7 +89,7 @@ pub(super) fn written(response: &Answered) -> Written {
     }
 }
 
-/// Makes the failure of a status, with how to get in.
+/// Creates the failure of a status, with advice about credentials.
 pub(super) fn refused(response: &Answered) -> Failure {
     let challenge = response.headers().get(WWW_AUTHENTICATE);
     let challenge = challenge.and_then(|said| said.to_str().ok());
@@ -99,7 +99,7 @@ pub(super) fn refused(response: &Answered) -> Failure {
     }
 }
 
-/// Reads a document whole.
+/// Reads an entire document.
 pub(super) async fn document(mut response: Answered, bytes_max: usize) -> Result<Vec<u8>, Failure> {
     let mut bytes = Vec::new();
     while let Some(piece) = response.piece().await? {
@@ -112,17 +112,16 @@ pub(super) async fn document(mut response: Answered, bytes_max: usize) -> Result
     Ok(bytes)
 }
 
-/// Reads the beginning of what a server says about a failure.
+/// Reads the beginning of a failure's text.
 pub(super) async fn failure_text(response: Answered) -> Vec<u8> {
     document(response, FAILURE_BYTES_MAX)
         .await
         .unwrap_or_default()
 }
 
-/// Reads what is left of an answer that said all it had to say.
+/// Reads the rest of a complete answer.
 ///
-/// A connection whose answer was read to its end carries the next request; a server that keeps on
-/// writing is not waited for.
+/// A connection whose answer was read to its end can carry the next request; a server that keeps writing is not waited for.
 pub(super) async fn read_out(mut response: Answered) {
     let rest = async { while let Ok(Some(_)) = response.piece().await {} };
     timeout(REST_TIME, rest).await.ok();
@@ -146,7 +145,7 @@ impl Events {
         }
     }
 
-    /// Returns the next event; `None`: the stream ended in order.
+    /// Returns the next event; `None` if the stream ended regularly.
     pub(super) async fn next(&mut self) -> Result<Option<Event>, Failure> {
         loop {
             if let Some(event) = self.waiting.pop_front() {
@@ -167,12 +166,12 @@ impl Events {
         }
     }
 
-    /// Reads on to the end, for nobody.
+    /// Reads to the end, discarding everything.
     pub(super) async fn read_out(self) {
         read_out(self.response).await;
     }
 
-    /// Returns the last id of the stream, and when it may be opened anew.
+    /// Returns the last id of the stream, and when it may be reopened.
     pub(super) fn mark(&self) -> (Option<String>, Option<u64>) {
         (
             self.reader.last_id().map(str::to_owned),

@@ -1,12 +1,12 @@
-//! Gemini's part of OpenAPI 3.0: one type a schema, no references.
+//! Gemini's subset of OpenAPI 3.0: one type per schema, no references.
 
 use serde_json::{Map, Value, json};
 
-/// Schemas that one declaration may grow to; references are written out.
+/// Maximum number of schemas of one declaration, with references expanded.
 const SCHEMAS_MAX: usize = 5_000;
-/// References within each other.
+/// Maximum nesting of references.
 const REFERENCES_MAX: usize = 4;
-/// Keywords that are taken over as they are.
+/// Keywords that are copied unchanged.
 const KEPT: [&str; 8] = [
     "title",
     "description",
@@ -18,7 +18,7 @@ const KEPT: [&str; 8] = [
     "default",
 ];
 
-/// Returns the parameters; `None`: there are none, which it wants to be left out.
+/// Returns the parameters; `None` if there are none, which must be left out.
 pub(in crate::wire) fn gemini(schema: &Value) -> Option<Value> {
     let schema = &super::root(schema, &["anyOf", "oneOf"]);
     let mut writing = Writing {
@@ -97,7 +97,7 @@ impl Writing<'_> {
         if properties.is_empty() {
             return;
         }
-        // A name that is required and not described is refused.
+        // A required name without a description is refused.
         let known = |name: &&Value| {
             name.as_str()
                 .is_some_and(|name| properties.contains_key(name))
@@ -115,7 +115,7 @@ impl Writing<'_> {
         }
     }
 
-    /// Writes alternatives, of schemas or of types; `None`: there are none.
+    /// Writes alternatives, of schemas or of types; returns `None` if there are none.
     fn alternatives(&mut self, schema: &Map<String, Value>) -> Option<Value> {
         let (list, is_nullable) = alternatives(schema)?;
         let mut any: Vec<Value> = list.iter().map(|one| self.schema(one)).collect();
@@ -161,12 +161,12 @@ impl Writing<'_> {
     }
 }
 
-/// What may be anything: a type has to be named.
+/// Returns a schema for anything: a type must be named.
 fn anything() -> Value {
     json!({ "type": "STRING" })
 }
 
-/// Lays the parts of `allOf` over a schema; what is there stays, names are united.
+/// Merges the parts of `allOf` into a schema; existing keys stay, required names are united.
 fn merged(schema: &Map<String, Value>) -> Map<String, Value> {
     let mut made = schema.clone();
     let Some(Value::Array(parts)) = made.remove("allOf") else {
@@ -200,7 +200,7 @@ fn is_null(schema: &Value) -> bool {
 
 /// Returns the alternatives of a schema, and whether null is one.
 fn alternatives(schema: &Map<String, Value>) -> Option<(Vec<Value>, bool)> {
-    // Beside a shape of its own they only narrow it.
+    // Next to a form of their own, they only restrict it.
     let has_shape = ["properties", "items", "enum", "const"]
         .iter()
         .any(|key| schema.contains_key(*key));
@@ -227,7 +227,7 @@ fn alternatives(schema: &Map<String, Value>) -> Option<(Vec<Value>, bool)> {
     ))
 }
 
-/// Returns the one type of a schema, and whether null may stand there, too.
+/// Returns the type of a schema, and whether null is allowed, too.
 fn kind(schema: &Map<String, Value>) -> (&'static str, bool) {
     let word = |value: &Value| match value.as_str() {
         Some("string") => Some("STRING"),
@@ -273,7 +273,7 @@ fn format(kind: &str, schema: &Map<String, Value>) -> Option<&'static str> {
     known.iter().copied().find(|known| *known == said)
 }
 
-/// Returns the values of a text: only texts can be listed.
+/// Returns the values of an enumeration of texts; only texts can be listed.
 fn values(schema: &Map<String, Value>) -> Option<Value> {
     if let Some(one @ Value::String(_)) = schema.get("const") {
         return Some(json!([one]));

@@ -1,6 +1,6 @@
-//! Pairs of which one is the other with commands exchanged that count alike in both versions.
+//! //! Finds pairs that differ only by exchanged commands that count alike in both versions.
 //!
-//! Only the key of a pair is ordered: its runs stay as its own calls made them, so that what it shows replays.
+//! //! Only the key of a pair is normalized: its runs stay as its own calls made them, so that what it shows can be replayed.
 
 use super::version::Version;
 use crate::against::Side;
@@ -35,10 +35,11 @@ impl Alike {
         }
     }
 
-    /// Returns what a pair has in common with those that only exchange commands; `None`: none may be exchanged.
+    /// /// Returns what a pair has in common with those that only exchange commands; `None` if none may be exchanged.
     ///
-    /// What a person is asked needs no care: a question still holds only while its guards read what they read then, so
-    /// that whether it holds and what was seen say everything of it.
+    /// /// Questions to a person need no special treatment: a question stays valid only while its guards read what they read
+    /// then, so
+    /// /// that its validity and what was seen determine everything about it.
     pub(super) fn form(
         &self,
         versions: &[Version; 2],
@@ -84,7 +85,7 @@ impl Alike {
         Some(std::iter::once(own).chain(beside).flatten().collect())
     }
 
-    /// Names a run of the old version without saying which of the commands alike was seen.
+    /// /// Identifies a run of the old version without telling which of the equivalent commands was seen.
     fn order_free(&self, rest: &[u32], words: &[u32]) -> Vec<u32> {
         let mut free = words.to_vec();
         let mut all = rest.to_vec();

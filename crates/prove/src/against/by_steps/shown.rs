@@ -55,7 +55,7 @@ impl Search {
                 what: what.to_owned(),
                 input,
                 trace: played.trace,
-                refusal: "the run goes on, and calls are judged".to_owned(),
+                refusal: "the run continues, and calls are judged".to_owned(),
             });
         }
         new.step(act)?;
@@ -74,7 +74,7 @@ impl Search {
     }
 }
 
-/// Plays one more step, and returns the run behind it.
+/// /// Plays one more step, and returns the run after it.
 fn new_run(player: &Player<'_>, act: &Act) -> Result<Run, String> {
     let mut next = player.clone();
     next.step(act)?;

@@ -1,4 +1,4 @@
-//! Calling conventions other than the machine's own, whose numbers mean other calls.
+//! Foreign calling conventions, whose numbers mean other calls.
 
 use seccompiler::{BpfProgram, sock_filter};
 
@@ -10,12 +10,12 @@ use crate::plan::Calls;
 const NATIVE: u32 = 0xc000_003e;
 #[cfg(target_arch = "aarch64")]
 const NATIVE: u32 = 0xc000_00b7;
-/// Numbers from here on are x32's, which share the name of x86-64.
+/// Numbers from here on are x32's, which has the same architecture value as x86-64.
 const X32: u32 = 0x4000_0000;
-/// `ioctl` of the 32 bit conventions of both architectures.
+/// `ioctl` in the 32-bit conventions of both architectures.
 const IOCTL_OF_32_BIT: u32 = 54;
 
-/// `socketcall`, `socket` and `io_uring_setup` of the 32 bit conventions.
+/// `socketcall`, `socket` and `io_uring_setup` in the 32-bit conventions.
 #[cfg(target_arch = "x86_64")]
 const SOCKETS_OF_32_BIT: &[u32] = &[102, 359, 425];
 #[cfg(target_arch = "aarch64")]
@@ -31,7 +31,7 @@ const AT_NUMBER: u32 = 0;
 const AT_CONVENTION: u32 = 4;
 const AT_SECOND_ARGUMENT: u32 = 24;
 
-/// The beginning of every filter: what becomes of foreign calling conventions.
+/// Returns the beginning of every filter: the handling of foreign calling conventions.
 pub(super) fn conventions(calls: Calls, unix: bool) -> BpfProgram {
     let step = |code, k, jt, jf| sock_filter { code, jt, jf, k };
     let refuse = step(RETURN, ERRNO | libc::EPERM.unsigned_abs(), 0, 0);
@@ -79,12 +79,12 @@ mod tests {
     use super::*;
     use crate::plan::Network;
 
-    /// A convention that is none of the machines that Interlock runs on: that of 32 bit x86.
+    /// A convention that is not native to any supported machine: 32-bit x86.
     const OF_32_BIT: u32 = 0x4000_0003;
-    /// `getppid` of that convention.
+    /// `getppid` in that convention.
     const GETPPID: u32 = 64;
 
-    /// Follows a filter for a call that comes by that convention.
+    /// Evaluates a filter for a call in that convention.
     fn answer(program: &BpfProgram, number: u32) -> Option<u32> {
         let (mut at, mut loaded) = (0, 0);
         loop {

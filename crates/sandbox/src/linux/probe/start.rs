@@ -1,4 +1,4 @@
-//! The probe: starts one program, ends as it ends, and tells both.
+//! The probe: starts one program, ends as it ends, and reports both.
 
 use std::collections::BTreeSet;
 use std::ffi::{OsStr, OsString};
@@ -20,24 +20,24 @@ use super::super::raw;
 use super::{ID, Message, PARKED_INPUT};
 use crate::outcome::Exit;
 
-/// Where a shell looks that has no `PATH`.
+/// Search path of a shell without `PATH`.
 const DEFAULT_PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
-/// What a shell says with when there is no such program, and when it cannot be run.
+/// Exit codes of a shell for a missing program, and for one that cannot be run.
 const NOT_FOUND: u8 = 127;
 const NOT_RUN: u8 = 126;
 
-/// Starts `words` and tells whoever runs the line, where `place` is one of its places.
+/// Starts `words` and reports to the runner of the line, if `place` is one of its places.
 ///
-/// Whatever goes wrong on the way to be told, the program runs.
+/// If the reporting fails, the program still runs.
 ///
 /// # Errors
-/// `place` is none, or there are no words.
+/// `place` is invalid, or there are no words.
 pub(crate) fn start(place: &str, words: &[OsString]) -> Result<Exit, String> {
     let refusal = || "`--probe` is for Interlock itself".to_owned();
     let (at, line) = place.split_once(':').ok_or_else(refusal)?;
     let at: usize = at.parse().map_err(|_| refusal())?;
     let (name, operands) = words.split_first().ok_or_else(refusal)?;
-    // Before anything is told: nobody can trace this process or take its descriptors from now on.
+    // Before any report: from now on nobody can trace this process or take its descriptors.
     let hidden = prctl::set_dumpable(false).is_ok();
     let teller = Teller::open(at).filter(|_| hidden && !is_traced());
     let found = find(name);
@@ -65,7 +65,7 @@ impl Exit {
     }
 }
 
-/// The way to whoever runs the line.
+/// Connection to the runner of the line.
 struct Teller {
     socket: UnixDatagram,
     id: [u8; ID],
@@ -73,12 +73,12 @@ struct Teller {
 }
 
 impl Teller {
-    /// Takes the socket off standard input and puts the program's own input there.
+    /// Takes the socket from standard input and puts the program's own input there.
     fn open(at: usize) -> Option<Self> {
         let parked = raw::take(PARKED_INPUT)?;
         let socket = UnixDatagram::from(io::stdin().as_fd().try_clone_to_owned().ok()?);
         nix::unistd::dup2_stdin(&parked).ok()?;
-        // A datagram socket with a peer; anything else is no socket of ours.
+        // It must be a datagram socket with a peer.
         socket.peer_addr().ok()?;
         let mut id = [0_u8; ID];
         getrandom::fill(&mut id).ok()?;
@@ -103,7 +103,7 @@ fn is_traced() -> bool {
     tracer.is_none_or(|number| number.trim() != "0")
 }
 
-/// Finds a program as the shell does.
+/// Finds a program like the shell.
 fn find(name: &OsStr) -> Option<PathBuf> {
     if name.as_encoded_bytes().contains(&b'/') {
         return Some(PathBuf::from(name));
@@ -137,7 +137,7 @@ fn run(program: &Path, name: &OsStr, operands: &[OsString]) -> io::Result<Exit> 
     let parent = getpid();
     access(program, AccessFlags::X_OK)?;
     let mut command = match script_of_no_interpreter(program) {
-        // The shell runs such a file itself.
+        // The shell itself runs such a file.
         true => {
             let mut command = Command::new("/bin/bash");
             command.arg("--").arg(program);
@@ -166,7 +166,7 @@ fn run(program: &Path, name: &OsStr, operands: &[OsString]) -> io::Result<Exit> 
     Ok(exit)
 }
 
-/// Reads the beginning of a file; nothing where that cannot be done.
+/// Reads the beginning of a file; empty if that fails.
 fn beginning(program: &Path) -> Vec<u8> {
     let mut start = [0_u8; 80];
     let length = File::open(program)
@@ -175,7 +175,7 @@ fn beginning(program: &Path) -> Vec<u8> {
     start.get(..length).unwrap_or_default().to_vec()
 }
 
-/// Tells whether a file is text without a first line that names its interpreter.
+/// Returns whether a file is text without a first line that names its interpreter.
 fn script_of_no_interpreter(program: &Path) -> bool {
     let start = beginning(program);
     let is_binary = start.starts_with(b"\x7fELF")
@@ -186,7 +186,7 @@ fn script_of_no_interpreter(program: &Path) -> bool {
     !start.is_empty() && !start.starts_with(b"#!") && !is_binary
 }
 
-/// Says why nothing was run, in the shell's own words.
+/// Reports why nothing was run, in the shell's own words.
 fn refused(line: &str, program: &Path, error: &io::Error) -> Exit {
     use std::io::Write as _;
     let is_path = program.as_os_str().as_encoded_bytes().contains(&b'/');
@@ -203,7 +203,7 @@ fn refused(line: &str, program: &Path, error: &io::Error) -> Exit {
     };
     let shell = shell().unwrap_or_else(|| "bash".to_owned());
     let program = program.display();
-    // Where standard error is gone, the code is all there is to say.
+    // If standard error is closed, only the code remains.
     let _ = writeln!(io::stderr(), "{shell}: line {line}: {program}: {said}");
     Exit::Code(code)
 }

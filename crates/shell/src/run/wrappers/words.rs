@@ -1,9 +1,9 @@
-//! The words of a wrapper itself, and what it puts into those of its command.
+//! The words of a wrapper itself, and what it adds to those of its command.
 
 use crate::options::{self, Spec};
 use crate::value::{Arg, Dynamic};
 
-/// Counts the words before the command inside; anything uncertain among them is refused.
+/// Counts the words before the inner command; anything uncertain among them is refused.
 pub(super) fn own_words(
     name: &str,
     args: &[Arg],
@@ -79,7 +79,7 @@ fn takes_value(text: &str, spec: &Spec) -> bool {
     false
 }
 
-/// Divides the text of `env -S` when it holds nothing that `env` would treat specially.
+/// Splits the text of `env -S` if it contains nothing that `env` would treat specially.
 pub(super) fn plain_words(text: &str) -> Option<Vec<Arg>> {
     let is_plain = !text.contains(['\\', '"', '\'', '$', '#', '\n']);
     is_plain.then(|| {
@@ -90,7 +90,7 @@ pub(super) fn plain_words(text: &str) -> Option<Vec<Arg>> {
     })
 }
 
-/// Puts what is not known in place of a mark.
+/// Replaces a placeholder by an unknown text.
 pub(in crate::run) fn put_in(word: &Arg, mark: &str, start: &str) -> Arg {
     let shown = word.shown();
     if mark.is_empty() || !shown.contains(mark) {

@@ -1,7 +1,6 @@
 //! Options of git's subcommands, family by family.
 //!
-//! Names in `exact` are those that git compares letter by letter; the others may
-//! be shortened, and letters without a value may stand together.
+//! Git compares names in `exact` literally; the others may be abbreviated, and letters without a value may be combined.
 
 use crate::options::Effect::{Opaque, Read, Write};
 use crate::options::{Act, Effect, Operands, SPEC, Spec};
@@ -23,7 +22,7 @@ const BASE: Spec = Spec {
     ..SPEC
 };
 
-/// Options that are dangerous wherever they are known.
+/// Options that are dangerous in every subcommand that knows them.
 pub(crate) const ANYWHERE: Spec = Spec {
     acts: &[
         act("", &["output=", "output-directory="], Write),
@@ -39,7 +38,7 @@ pub(crate) const ANYWHERE: Spec = Spec {
     ..BASE
 };
 
-/// What every subcommand takes that makes a patch.
+/// Options of every subcommand that creates a patch.
 const DIFF: Spec = Spec {
     short: "puWzwbaRsD",
     valued: "SGOlI",
@@ -62,7 +61,7 @@ const DIFF: Spec = Spec {
     ..BASE
 };
 
-/// What every subcommand takes that walks the history.
+/// Options of every subcommand that walks the history.
 const REVISION: Spec = Spec {
     exact: &[
         "-#",
@@ -208,7 +207,7 @@ const REVISION: Spec = Spec {
     ..BASE
 };
 
-/// `log`, `show`, `diff` and their kin.
+/// `log`, `show`, `diff` and the like.
 pub(crate) const HISTORY: Spec = Spec {
     exact: &["-L=", "-L*"],
     shares: &[&REVISION, &DIFF, &ANYWHERE],
@@ -291,7 +290,7 @@ pub(crate) const FSCK: Spec = Spec {
     ..BASE
 };
 
-/// `archive` without a file prints.
+/// `archive`, which prints without a file.
 pub(crate) const ARCHIVE: Spec = Spec {
     short: "lv0123456789",
     valued: "o",
@@ -322,7 +321,7 @@ pub(crate) const HASH_OBJECT: Spec = Spec {
     ..BASE
 };
 
-/// `clean -n` only says what it would do.
+/// `clean`, which with `-n` only reports what it would do.
 pub(crate) const CLEAN: Spec = Spec {
     short: "dnqxX",
     valued: "e",
@@ -330,7 +329,7 @@ pub(crate) const CLEAN: Spec = Spec {
     ..BASE
 };
 
-/// Where the words of a message may be unknown text.
+/// Options for a message, whose text may be unknown.
 pub(crate) const MESSAGE: Spec = Spec {
     short: "apqvsneoizl",
     valued: "mFCct",
@@ -354,7 +353,7 @@ pub(crate) const TAG: Spec = Spec {
     ..BASE
 };
 
-/// What fetches or makes a repository.
+/// Options of subcommands that fetch or create a repository.
 pub(crate) const FETCH: Spec = Spec {
     acts: &[
         act("", &["template=", "config="], RUNS),
@@ -364,7 +363,7 @@ pub(crate) const FETCH: Spec = Spec {
     ..BASE
 };
 
-/// Options of `branch` that list; each must come with no other kind.
+/// Options of `branch` that list; each must not be combined with any other kind.
 pub(crate) const BRANCH_LISTS: Spec = Spec {
     short: "aArvqil",
     long: words!(

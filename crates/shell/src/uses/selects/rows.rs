@@ -1,4 +1,4 @@
-//! The words that keep a proof, runner by runner.
+//! The words that keep a proof, by runner.
 
 use crate::words::words;
 
@@ -6,19 +6,19 @@ use crate::words::words;
 pub(super) struct Row {
     /// Names of the programs.
     pub(super) programs: &'static [&'static str],
-    /// Words that stand alone.
+    /// Words without a value.
     pub(super) words: &'static str,
-    /// Options with a value, joined by `=` or apart.
+    /// Options with a value, joined by `=` or separate.
     pub(super) valued: &'static str,
-    /// Options with one of these values behind them.
+    /// Options followed by one of these values.
     pub(super) pairs: &'static [(&'static str, &'static [&'static str])],
-    /// Letters that may be joined (`-qvx`).
+    /// Letters that may be combined (`-qvx`).
     pub(super) letters: &'static str,
-    /// Short options with a number, joined or apart (`-j4`).
+    /// Short options with a number, joined or separate (`-j4`).
     pub(super) numbers: &'static str,
-    /// The same behind `--`.
+    /// The same after `--`.
     pub(super) behind: &'static str,
-    /// Options with a value behind `--`.
+    /// Options with a value after `--`.
     pub(super) behind_valued: &'static str,
 }
 
@@ -33,12 +33,12 @@ pub(super) const ROW: Row = Row {
     behind_valued: "",
 };
 
-/// Words of test scripts that are given on behind `--`.
+/// Words for test scripts that are passed on after `--`.
 pub(super) const SCRIPT_WORDS: &str = "--ci --coverage --no-coverage --coverage=false --verbose --silent -s --quiet --color --colors --no-color \
     --runInBand -i --watchAll=false --watch=false --no-watch --run --forceExit --bail --exit --no-cache \
     --detectOpenHandles --logHeapUsage --no-file-parallelism --randomize";
 
-/// Options with a value that are given on to test scripts.
+/// Options with a value that are passed on to test scripts.
 pub(super) const SCRIPT_VALUED: &str = "--bail= --reporter --reporters --maxWorkers --testTimeout --timeout --coverageReporters \
     --coverage.reporter --coverage-reporter --pool --seed";
 
@@ -55,7 +55,7 @@ pub(super) const ROWS: &[Row] = &[
         behind: "--nocapture --no-capture --show-output --quiet -q --include-ignored --report-time",
         behind_valued: "--test-threads --color --format",
     },
-    // Its `--profile` may choose tests.
+    // Its `--profile` may select tests.
     Row {
         programs: &["nextest", "cargo-nextest"],
         words: "--workspace --all --all-targets --all-features --release --locked --offline --frozen --no-fail-fast \
@@ -134,7 +134,7 @@ pub(super) const ROWS: &[Row] = &[
         behind_valued: SCRIPT_VALUED,
         ..ROW
     },
-    // These hand words on without `--`.
+    // These pass words on without `--`.
     Row {
         programs: &["pnpm", "yarn", "bun"],
         words: SCRIPT_WORDS,
@@ -147,7 +147,7 @@ pub(super) const ROWS: &[Row] = &[
         programs: &["make", "gmake"],
         words: "--silent --quiet --no-print-directory --print-directory --always-make --trace --output-sync V=1 \
             VERBOSE=1 V=0 --keep-going -Otarget -Oline",
-        // Apart, the value would be a goal.
+        // As a separate word, the value would be a goal.
         valued: "--jobs= --output-sync=",
         letters: "sBwk",
         numbers: "-j",
@@ -191,7 +191,7 @@ pub(super) const ROWS: &[Row] = &[
         valued: "-p --parallel",
         ..ROW
     },
-    // Its `-p` chooses sessions.
+    // Its `-p` selects sessions.
     Row {
         programs: &["nox"],
         words: "-v --verbose -r --reuse-existing-virtualenvs",
@@ -264,38 +264,38 @@ pub(super) const ROWS: &[Row] = &[
     },
 ];
 
-/// The words of a script that the entry names by its path.
+/// Words of a script that the entry names by its path.
 pub(super) static OWN_SCRIPT: Row = Row {
     words: "-q --quiet --silent --verbose --color --no-color",
     valued: "--color=",
     ..ROW
 };
 
-/// Programs that hand the words behind another program's name to that one.
+/// Programs that pass the words after another program's name on to it.
 pub(super) const LAUNCHERS: &str = "npx pnpx bunx pnpm yarn bun python python2 python3 python3.10 python3.11 python3.12 python3.13 \
     python3.14 pypy3 uv poetry pdm hatch pipenv rye pixi bundle php ruby docker docker-compose podman mise \
     direnv conda mamba micromamba xvfb-run timeout env nice time cargo";
 
-/// Options whose value names what is loaded: built in, or code of its own.
+/// Options whose value names something to load: built in, or other code.
 pub(super) const LOADED: &str = "--reporter --reporters -R --pool --test-reporter --logger -l --collect --coverageReporters \
     --coverage.reporter --coverage-reporter --coverage.provider --format -f --import-mode";
 
-/// Options whose value is a number: for a runner that takes none, it would be a name of tests.
+/// Options whose value is a number: for a runner without them, it would be a name of tests.
 pub(super) const COUNTED: &str = "--timeout --testTimeout --test-timeout --hookTimeout --teardownTimeout --maxWorkers --minWorkers --seed \
     --slow --slowest --jobs -p --parallel --threads --max-workers --num-workers --max-failures \
     --test-concurrency --test-threads --maxfail --bail";
 
-/// Words by which any command only says what it would do.
+/// Words that make any command only report what it would do.
 pub(super) const ONLY_SAYS: &str =
     "--help --version --dry-run --dryrun --just-print --list --validate-only";
 
-/// Words that alone ask a program about itself.
+/// Words that alone ask a program for information about itself.
 pub(super) const ASKS: &str = "-h -V -? help version";
 
-/// A beginning of a command, with the options and letters by which it is not done.
+/// The beginning of a command, with the options and letters that make it do nothing.
 type Undone = (&'static [&'static str], &'static str, &'static str);
 
-/// Options by which commands that run no code of the project do nothing.
+/// Options that make commands without code of the project do nothing.
 pub(super) const UNDONE: &[Undone] = &[
     (&["git", "commit"], "--short --porcelain --long --null", "z"),
     (&["git", "push"], "", "n"),

@@ -1,69 +1,69 @@
-//! The options that are harmless behind an entry, program by program.
+//! Options that are harmless after an entry, by program.
 //!
-//! Harmless is what chooses no other program, module, configuration or place: it may
-//! choose what is tested, how much is said, and how fast. What a row does not name is refused.
+//! An option is harmless if it selects no other program, module, configuration or directory: it may select tests, verbosity or
+//! speed. What a row does not name is refused.
 
 mod javascript;
 mod native;
 mod python;
 mod services;
 
-/// What is harmless behind the name of one kind of program.
+/// What is harmless after the name of one kind of program.
 #[derive(Debug)]
 pub(super) struct Row {
     /// Names of the programs.
     pub(super) programs: &'static [&'static str],
-    /// Only behind one of these first operands; empty: behind any.
+    /// Subcommands to which the row is limited; empty for any.
     pub(super) subs: &'static [&'static str],
     /// Options without a value, or with `=` and a number, `true` or `false`.
     pub(super) flags: &'static str,
-    /// Options with a value, joined by `=` or apart.
+    /// Options with a value, joined by `=` or separate.
     pub(super) values: &'static str,
     /// Options whose value is the name of something built in; a path is refused.
     pub(super) names: &'static str,
-    /// Letters that may be joined (`-qv`).
+    /// Letters that may be combined (`-qv`).
     pub(super) letters: &'static str,
-    /// Letters with a value, joined or apart.
+    /// Letters with a value, joined or separate.
     pub(super) letter_values: &'static str,
     /// Letters whose value is the name of something built in.
     pub(super) letter_names: &'static str,
-    /// Whether whole names stand behind one dash, so that letters are never joined.
+    /// Whether long names have one dash, so that letters are never combined.
     pub(super) one_dash: bool,
-    /// Names behind `-D`.
+    /// Names after `-D`.
     pub(super) properties: &'static str,
-    /// What its operands are.
+    /// Kind of its operands.
     pub(super) operands: Operands,
-    /// Beginnings of operands that are refused.
+    /// Prefixes of operands that are refused.
     pub(super) starts: &'static [&'static str],
-    /// Whether `@` may begin an operand: no file of words is read.
+    /// Whether an operand may begin with `@`, because no file of arguments is read.
     pub(super) at: bool,
-    /// Names that an operand may set to a number, where `NAME=value` sets one.
+    /// Names that an operand `NAME=value` may set to a number.
     pub(super) variables: Option<&'static str>,
-    /// Whether an operand may be the program that it starts, with that program's words behind it.
+    /// Whether an operand may be a program to start, followed by that program's words.
     pub(super) launches: bool,
-    /// What words behind `--` are.
+    /// Kind of the words after `--`.
     pub(super) behind: Behind,
 }
 
-/// What the operands of a program are.
+/// The kind of a program's operands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Operands {
     /// Files, names, patterns.
     Any,
-    /// Things to do: beside the one of an entry only these pass.
+    /// Goals: besides that of an entry, only these are allowed.
     Goals(&'static str),
-    /// Things to do, of which only these are known to be harmless.
+    /// Goals, of which only these are known to be harmless.
     Known(&'static str),
-    /// The first one is a program, and what follows is its own.
+    /// The first one is a program, followed by that program's words.
     Script,
 }
 
-/// What words behind `--` are.
+/// The kind of the words after `--`.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Behind {
-    /// Operands, whatever they begin with.
+    /// Operands, even if they begin with a dash.
     Operands,
-    /// Words for another program, held to its own row.
+    /// Words for another program, checked by its own row.
     By(&'static Row),
 }
 
@@ -92,16 +92,16 @@ pub(super) static UNKNOWN: Row = Row {
     ..ROW
 };
 
-/// Words that are handed to a program of which nothing is known.
+/// Words for an unknown program.
 pub(super) static NOTHING: Row = Row {
     behind: Behind::By(&NOTHING),
     ..ROW
 };
 
-/// Options by which any program only tells about itself.
+/// Options that make any program only report about itself.
 pub(super) const ABOUT_ITSELF: &str = "--help --version";
 
-/// Returns the row of a program behind its first operand `sub`.
+/// Returns the row of a program with the first operand `sub`.
 pub(super) fn find(program: &str, sub: Option<&str>) -> Option<&'static Row> {
     let tables = [javascript::ROWS, python::ROWS, native::ROWS, services::ROWS];
     tables.into_iter().flatten().find(|row| match sub {

@@ -29,7 +29,7 @@ impl Parser {
             } else if self.is_sign("(") {
                 return Err(ParseError::new(
                     self.peek().at.clone(),
-                    "a value that is no function is called",
+                    "a value that is not a function is called",
                     "only the functions of the documentation can be called",
                 ));
             } else {
@@ -230,7 +230,7 @@ impl Parser {
             let known: Vec<String> = Type::WORDS.iter().map(|word| format!("`{word}`")).collect();
             ParseError::new(
                 token.at.clone(),
-                format!("{} is no type", named(&token)),
+                format!("{} is not a type", named(&token)),
                 format!("known are {}", known.join(", ")),
             )
         })

@@ -1,4 +1,4 @@
-//! npm and its kin, test runners, linters and compilers of JavaScript and TypeScript.
+//! npm and the like, test runners, linters and compilers of JavaScript and TypeScript.
 
 use super::{Behind, Operands, ROW, Row};
 
@@ -18,7 +18,7 @@ macro_rules! script_flags {
     };
 }
 
-/// Options of scripts that have a value.
+/// Options of scripts with a value.
 macro_rules! script_values {
     () => {
         "--testNamePattern --test-name-pattern --testPathPattern --testPathPatterns --testPathIgnorePatterns \
@@ -43,7 +43,7 @@ macro_rules! package_flags {
     };
 }
 
-/// Options of package managers that have a value.
+/// Options of package managers with a value.
 macro_rules! package_values {
     () => {
         "--workspace --loglevel --log-level --omit --include --tag --access --depth --otp --filter \
@@ -51,7 +51,7 @@ macro_rules! package_values {
     };
 }
 
-/// Words that scripts of a project are given behind `--`: those of the common runners.
+/// Words for scripts of a project after `--`: those of the common runners.
 static SCRIPT: Row = Row {
     behind: Behind::By(&SCRIPT),
     ..SCRIPT_WORDS
@@ -109,7 +109,7 @@ pub(super) const ROWS: &[Row] = &[
         behind: Behind::By(&super::NOTHING),
         ..ROW
     },
-    // What these do not know themselves they hand to the script.
+    // Words that these do not know are passed on to the script.
     Row {
         programs: &["pnpm"],
         flags: concat!(script_flags!(), " ", package_flags!()),

@@ -12,7 +12,7 @@ static LIBTEST: Row = Row {
     ..ROW
 };
 
-/// Words that `cargo clippy` hands to the compiler: levels of lints.
+/// Words that `cargo clippy` passes to the compiler: levels of lints.
 static LINTS: Row = Row {
     values: "--deny --warn --allow --forbid --cap-lints --force-warn",
     letter_values: "DWAF",
@@ -20,7 +20,7 @@ static LINTS: Row = Row {
     ..ROW
 };
 
-/// Words that `cargo fmt` hands to `rustfmt`.
+/// Words that `cargo fmt` passes to `rustfmt`.
 static RUSTFMT: Row = Row {
     flags: "--check --verbose --quiet --files-with-diff",
     values: "--emit --edition --style-edition --color",
@@ -29,7 +29,7 @@ static RUSTFMT: Row = Row {
     ..ROW
 };
 
-/// Words that `cmake --build` hands to the build tool.
+/// Words that `cmake --build` passes to the build tool.
 static NATIVE_BUILD: Row = Row {
     flags: "--keep-going --silent --quiet",
     letters: "ksv",
@@ -90,7 +90,7 @@ const PHPUNIT: Row = Row {
     ..ROW
 };
 
-/// What composer hands on is for the test runner.
+/// Words that composer passes to the test runner.
 static PHPUNIT_WORDS: Row = Row {
     behind: Behind::By(&NOTHING),
     ..PHPUNIT

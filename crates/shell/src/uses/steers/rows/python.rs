@@ -51,7 +51,7 @@ pub(super) const ROWS: &[Row] = &[
         behind: Behind::By(&PYTEST_WORDS),
         ..ROW
     },
-    // What they run is given behind `--`.
+    // Words for what they run come after `--`.
     Row {
         programs: &["tox"],
         subs: &["exec", "e", "devenv", "d"],
@@ -210,7 +210,7 @@ static REFUSED: Row = Row {
     ..ROW
 };
 
-/// What tox and nox hand on is for the session, most often pytest.
+/// Words that tox and nox pass to the session, most often pytest.
 static PYTEST_WORDS: Row = Row {
     behind: Behind::By(&PYTEST_WORDS),
     ..PYTEST
