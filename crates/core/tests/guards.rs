@@ -152,7 +152,10 @@ fn guards_of_guards_come_to_what_logic_of_three_values_says() {
                 "{list:?} {negated}"
             );
             // The same below one more guard, of either kind.
-            for inner in [any(std::slice::from_ref(&guard)), all(&[guard.clone()])] {
+            for inner in [
+                any(std::slice::from_ref(&guard)),
+                all(std::slice::from_ref(&guard)),
+            ] {
                 let negated = not(inner);
                 assert_eq!(
                     holds_now(&negated),
