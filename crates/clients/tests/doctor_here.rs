@@ -193,6 +193,9 @@ fn trust_by_a_variable_counts_as_the_client_counts_it() {
     }
 }
 
+/// What a file says of a folder.
+type Content<'a> = &'a dyn Fn(&str) -> Value;
+
 #[test]
 fn a_folder_is_trusted_by_each_file_that_its_client_reads() {
     let _alone = alone();
@@ -201,7 +204,7 @@ fn a_folder_is_trusted_by_each_file_that_its_client_reads() {
     let level = |folder: &str| json!({ folder: "TRUST_FOLDER" });
     let above = |folder: &str| json!({ format!("{folder}/below"): "TRUST_PARENT" });
     let none = |folder: &str| json!({ folder: "DO_NOT_TRUST" });
-    let cases: [(ClientId, &str, &dyn Fn(&str) -> Value, Health); 7] = [
+    let cases: [(ClientId, &str, Content<'_>, Health); 7] = [
         (ClientId::Copilot, "config.json", &list, Health::Ok),
         (ClientId::Copilot, "settings.json", &list, Health::Ok),
         (ClientId::Copilot, "others.json", &list, Health::Fail),

@@ -108,6 +108,65 @@ fn what_cannot_be_evaluated_holds_neither_way() {
     }
 }
 
+/// What a guard comes to; `None`: it cannot be told.
+type Known = Option<bool>;
+
+/// A guard that comes to what is said.
+fn guard_of(known: Known) -> Value {
+    match known {
+        Some(true) => yes(),
+        Some(false) => no(),
+        None => unknown(),
+    }
+}
+
+#[test]
+fn guards_of_guards_come_to_what_logic_of_three_values_says() {
+    let values = [Some(true), Some(false), None];
+    let mut lists: Vec<Vec<Known>> = vec![Vec::new()];
+    for length in 0..3 {
+        let longer = lists.iter().filter(|list| list.len() == length);
+        let longer: Vec<Vec<Known>> = longer
+            .flat_map(|list| values.map(|value| [list.as_slice(), &[value]].concat()))
+            .collect();
+        lists.extend(longer);
+    }
+    // Who decides alone, and what comes of it where nobody does and nothing is unknown.
+    let comes_to = |list: &[Known], decides: bool| match list {
+        list if list.contains(&Some(decides)) => Some(decides),
+        list if list.contains(&None) => None,
+        _ => Some(!decides),
+    };
+    for list in lists.iter().filter(|list| !list.is_empty()) {
+        let items: Vec<Value> = list.iter().map(|known| guard_of(*known)).collect();
+        for (guard, known) in [
+            (any(&items), comes_to(list, true)),
+            (all(&items), comes_to(list, false)),
+        ] {
+            let holds_now = |guard: &Value| holds(guard, &Map::new());
+            assert_eq!(holds_now(&guard), known == Some(true), "{list:?} {guard}");
+            let negated = not(guard.clone());
+            assert_eq!(
+                holds_now(&negated),
+                known == Some(false),
+                "{list:?} {negated}"
+            );
+            // The same below one more guard, of either kind.
+            for inner in [
+                any(std::slice::from_ref(&guard)),
+                all(std::slice::from_ref(&guard)),
+            ] {
+                let negated = not(inner);
+                assert_eq!(
+                    holds_now(&negated),
+                    known == Some(false),
+                    "{list:?} {negated}"
+                );
+            }
+        }
+    }
+}
+
 #[test]
 fn guards_nested_too_deep_hold_neither_way() {
     for (length, wanted) in [(64, true), (65, false), (100, false)] {

@@ -35,3 +35,33 @@ fn what_a_frozen_link_leads_to_is_frozen_with_it() {
     symlink(&other, project.join("tests/link.txt")).unwrap();
     assert_eq!(changed(&kept), 1, "it leads elsewhere");
 }
+
+#[test]
+fn what_builds_fill_is_frozen_where_a_pattern_names_it_and_nowhere_else() {
+    let room = tempfile::tempdir().unwrap();
+    let project = room.path();
+    for name in FILLED {
+        let directory = project.join("a").join(name);
+        fs::create_dir_all(&directory).unwrap();
+        fs::write(directory.join("x.txt"), "before").unwrap();
+        let changed = |pattern: &str| {
+            let patterns = BTreeSet::from([pattern.to_owned()]);
+            let look = |known: &Frozen| Frozen::look(project, patterns.clone(), known);
+            fs::write(directory.join("x.txt"), "before").unwrap();
+            let kept = look(&Frozen::default());
+            fs::write(directory.join("x.txt"), "after it").unwrap();
+            let changes = look(&kept).differences(&kept);
+            !changes.is_empty()
+        };
+        for pattern in [
+            format!("a/{name}/x.txt"),
+            format!("a/{name}/**"),
+            format!("**/{name}/*.txt"),
+        ] {
+            assert!(changed(&pattern), "{pattern}");
+        }
+        for pattern in ["**", "a/**", "a/*/x.txt"] {
+            assert!(!changed(pattern), "{pattern}: {name}");
+        }
+    }
+}
