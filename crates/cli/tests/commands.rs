@@ -278,6 +278,33 @@ fn of_very_many_remarks_a_person_is_shown_the_first() {
 }
 
 #[test]
+fn a_jump_in_what_an_agent_may_do_is_a_remark_unless_somebody_approves_it() {
+    let room = room();
+    for (approval, remarks) in [("false", 1), ("true", 0)] {
+        let flow = format!(
+            "id: flow
+initial: look
+states:
+  look:
+    allowed_tools: [Read]
+    on:
+      GO: {{target: act, requires_approval: {approval}}}
+  act:
+    allowed_tools: [Bash]
+    on: {{DONE: end}}
+  end: {{type: final}}
+"
+        );
+        room.write("flow.yaml", &flow).unwrap();
+        let checked = call(&room, &["check", "flow.yaml", "--json"]);
+        let found = value(&checked, 0);
+        let found = found["diagnostics"].as_array().unwrap().iter();
+        let jumps = found.filter(|found| found["code"] == "privilege_jump");
+        assert_eq!(jumps.count(), remarks, "{approval}");
+    }
+}
+
+#[test]
 fn no_colour_is_printed_to_a_pipe_or_where_it_is_refused() {
     let room = room();
     room.write("bad.yaml", &FLOW.replace("allowed_tools", "alowed_tools"))

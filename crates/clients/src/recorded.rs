@@ -29,3 +29,21 @@ pub fn recorded_exit(
     };
     claude_code::exit_code(&used, ok, response)
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn only_claude_code_records_exit_codes_reliably() {
+        let input = json!({"command": "cargo test"});
+        let response = json!({"stdout": "ok", "stderr": "", "interrupted": false});
+        for (_, client) in ClientId::ALL {
+            let exit = recorded_exit(client, "Bash", &input, true, &response);
+            let known = client == ClientId::ClaudeCode;
+            assert_eq!(exit, known.then_some(0), "{client:?}");
+        }
+    }
+}

@@ -62,6 +62,8 @@ mod tests {
             (Some("x"), "replace", "a\nB\nc", 1),
             (Some("cell-1"), "replace", "one\n2\n3", 2),
             (Some("1"), "delete", "ignored", 2),
+            (Some("1"), "delete", "1\n2\n3\n4", 2),
+            (Some("nosuch"), "delete", "1\n2\n3\n4\n5\n6\n7\n8\n9", 7),
             (Some("x"), "insert", "1\n2\n3\n4", 4),
             (None, "replace", "a\nb", 1),
             (Some("nosuch"), "replace", "1\n", 7),

@@ -271,8 +271,8 @@ mod tests {
             let peer = Peer::new(outgoing);
             let mut answered = peer.begin(());
             answered.send("ping", None, None).await.unwrap();
-            assert!(peer.answered(&Id::from(1), Outcome::Result(Object::new())));
-            answered.reply().await.unwrap();
+            assert!(peer.answered(&Id::from(1), Outcome::error(1, "away")));
+            assert!(answered.reply().await.is_ok());
             let mut call = peer.begin(());
             call.send("tools/call", None, None).await.unwrap();
             // Never sent, so that there is nothing to cancel.

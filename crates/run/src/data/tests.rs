@@ -55,6 +55,11 @@ fn outputs_are_read_in_their_order() {
         ("['a' 'b', '''c\nd''']", json!(["ab", "c\nd"])),
         ("[1., .5, -2, +3, 1e3]", json!([1.0, 0.5, -2, 3, 1e3])),
         ("True", json!(true)),
+        // More than one literal is text.
+        ("True story", json!("True story")),
+        ("[1, 2] of them", json!("[1, 2] of them")),
+        ("12 monkeys", json!("12 monkeys")),
+        ("'a' or 'b'", json!("'a' or 'b'")),
         ("None", Value::Null),
         // A fenced block.
         (

@@ -286,3 +286,17 @@ fn check_time(ms: u64) -> Result<(), Fault> {
     let kept = i64::try_from(ms).map(drop);
     kept.map_err(|_| Fault::Line(format!("{ms} is not a time in milliseconds since 1970")))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::check_time;
+
+    #[test]
+    fn a_time_that_no_database_can_store_is_refused() {
+        let last = i64::MAX.unsigned_abs();
+        assert!(check_time(last).is_ok());
+        for ms in [last + 1, u64::MAX] {
+            assert!(check_time(ms).is_err(), "{ms}");
+        }
+    }
+}

@@ -115,6 +115,32 @@ fn a_damaged_snapshot_is_passed_over() {
 }
 
 #[test]
+fn a_snapshot_that_was_changed_and_can_still_be_read_is_passed_over() {
+    let world = World::new();
+    let log = world.start_with_events(70);
+    let run = log.run().clone();
+    let before = log.load().unwrap();
+    drop(log);
+    let raw = world.raw(&run);
+    let select = "SELECT body FROM snapshots WHERE seq = 64";
+    let body: Vec<u8> = raw.query_row(select, [], |row| row.get(0)).unwrap();
+    let mut body: Object = serde_json::from_slice(&body).unwrap();
+    let mut changed = 0;
+    for (key, value) in &mut body {
+        if let Some(number) = value.as_u64().filter(|_| key != "seq") {
+            *value = json!(number + 1);
+            changed += 1;
+        }
+    }
+    assert!(changed > 0, "{body:?}");
+    let body = serde_json::to_vec(&body).unwrap();
+    raw.execute("UPDATE snapshots SET body = ?1 WHERE seq = 64", [body])
+        .unwrap();
+    drop(raw);
+    assert_eq!(world.home.open_run(&run).unwrap().load().unwrap(), before);
+}
+
+#[test]
 fn a_snapshot_of_another_log_is_an_error() {
     let world = World::new();
     let run = world.start_with_events(64).run().clone();
