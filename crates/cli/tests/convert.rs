@@ -91,7 +91,10 @@ fn a_codemie_file_is_not_printed_as_a_native_one() {
     assert!(output.stdout.is_empty(), "{output:?}");
     let said = String::from_utf8(output.stderr).unwrap();
     assert!(said.contains("codemie.yaml:2:1"), "{said}");
-    assert!(said.contains("a CodeMie file cannot be said"), "{said}");
+    assert!(
+        said.contains("a CodeMie file cannot be converted"),
+        "{said}"
+    );
 }
 
 #[test]

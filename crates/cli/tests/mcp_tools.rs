@@ -207,7 +207,7 @@ fn every_transport_is_reached_as_it_is_written() {
         (json!({}), "neither"),
         (json!({"command": "a", "url": "http://b"}), "both"),
         (json!({"command": "a", "type": "sse"}), "`stdio`"),
-        (json!({"url": "ftp://b"}), "no address"),
+        (json!({"url": "ftp://b"}), "not an address"),
         (json!({"url": "http://b", "type": "pigeon"}), "pigeon"),
         (json!({"command": "a", "args": [["b"]]}), "`args`"),
         (json!({"command": "a", "timeout": 5}), "`timeout`"),

@@ -417,7 +417,10 @@ fn a_verification_finds_a_yes_that_no_key_has_signed() {
     };
     submit(&mut log, &machine, &mut run, &command).unwrap();
     let (ok, said) = waiting.log(&["--verify"]);
-    assert!(!ok && said.contains("does not stand"), "{said}");
+    assert!(
+        !ok && said.contains("has an invalid assertion of a passkey"),
+        "{said}"
+    );
     let verified = waiting
         .console
         .get(&waiting.path("verify"), &waiting.bearer);

@@ -108,7 +108,7 @@ fn a_file_without_the_state_is_not_taken() {
     place
         .by_person(&["resume", "m", "--adopt"])
         .ended(1)
-        .says(&["stands at `p`"]);
+        .says(&["the run is in `p`"]);
     place.flow("main", "start-at: nowhere\nstates: {}\n");
     place
         .by_person(&["resume", "m", "--adopt"])

@@ -137,7 +137,7 @@ fn what_holds_an_agent_is_started_otherwise() {
     place
         .call(&["start", &file])
         .ended(1)
-        .says(&["not one that holds an agent"]);
+        .says(&["not one that guards an agent"]);
 }
 
 #[test]

@@ -219,7 +219,7 @@ pub(crate) fn read(path: &Path) -> Result<String, Failure> {
     let mut text = String::new();
     let mut read = || -> std::io::Result<()> {
         if !fs::metadata(path)?.is_file() {
-            return Err(std::io::Error::other("it is no plain file"));
+            return Err(std::io::Error::other("it is not a regular file"));
         }
         let file = fs::File::open(path)?;
         file.take(BYTES_MAX).read_to_string(&mut text).map(drop)
