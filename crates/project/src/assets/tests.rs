@@ -138,7 +138,7 @@ fn tables_that_cannot_be_used_are_refused() {
         ),
         (
             "[mcp_servers.s]\ncommand = 'a'\nconfig = { command = 'b' }\n",
-            "stands beside it",
+            "is also written next to it",
         ),
         ("[mcp_servers.s]\ncomand = 'a'\n", "did you mean `command`?"),
         (

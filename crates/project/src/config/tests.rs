@@ -179,7 +179,7 @@ fn a_provider_is_read_and_what_is_wrong_with_one_is_told() {
         "[providers.work]\nbase-url = \"x\"\n",
         &["line 2", "did you mean `base_url`?"],
     );
-    check("[providers.work]\n", &["`[providers.work]` says no `kind`"]);
+    check("[providers.work]\n", &["`[providers.work]` has no `kind`"]);
     check(
         "[providers.openai]\nkind = \"ollama\"\n",
         &["of another `kind`"],
