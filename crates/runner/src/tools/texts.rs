@@ -97,7 +97,7 @@ mod tests {
             Ok(" text\n".to_owned())
         );
         for (path, part) in [
-            ("run/bad", "no UTF-8 at byte 1"),
+            ("run/bad", "not UTF-8 at byte 1"),
             ("run", "not a regular file"),
             ("run/absent", "No such file"),
             (

@@ -87,7 +87,7 @@ const LIES: &[(Change, usize, &str)] = &[
     (
         |lines| lines[0]["run"]["source"]["name"] = json!("@nowhere/x"),
         1,
-        "no mark",
+        "not a mark",
     ),
     (
         |lines| {
@@ -133,7 +133,7 @@ fn what_could_never_be_opened_is_not_imported() {
     }
     let twice = [&file[..], &file[..]].concat();
     let error = import(&runs, &twice).unwrap_err().to_string();
-    assert!(error.contains("line 50: there is more behind"), "{error}");
+    assert!(error.contains("line 50: there is more after"), "{error}");
     assert_eq!(runs.ids().unwrap(), []);
     // Nothing but the lies was wrong.
     let same = import(&runs, &forged(&file, |_| {})).unwrap();
