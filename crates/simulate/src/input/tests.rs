@@ -26,7 +26,7 @@ fn what_is_none_of_the_shapes_is_refused_with_a_reason() {
             r#"{"reject": {"by": "ana", "data": {}}}"#,
             "unknown key `data`",
         ),
-        (r#"{"advance": "soon"}"#, "no duration"),
+        (r#"{"advance": "soon"}"#, "not a duration"),
         (r#"{"activity": {}}"#, "`done` or `error`"),
         (r#"{"activity": {"done": 1, "error": {}}}"#, "one of them"),
         (r#"{"message": {}}"#, "list of calls"),

@@ -10,13 +10,13 @@ fn refused(text: &str) -> String {
 #[test]
 fn what_readers_of_json_do_not_agree_on_is_refused() {
     let rows = [
-        ("{", "no JSON"),
-        ("[]", "no JSON object"),
-        ("null", "no JSON object"),
-        ("{} {}", "no JSON"),
+        ("{", "not JSON"),
+        ("[]", "not a JSON object"),
+        ("null", "not a JSON object"),
+        ("{} {}", "not JSON"),
         (r#"{"a":1,"a":2}"#, "`/a`: duplicate key"),
         (r#"{"a":[{"b":1,"\u0062":2}]}"#, "`/a/0/b`: duplicate key"),
-        (r#"{"a":"\ud800"}"#, "no JSON"),
+        (r#"{"a":"\ud800"}"#, "not JSON"),
         (
             r#"{"a":9007199254740992}"#,
             "`/a`: the number `9007199254740992`",
