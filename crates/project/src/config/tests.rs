@@ -182,7 +182,7 @@ fn a_provider_is_read_and_what_is_wrong_with_one_is_told() {
     check("[providers.work]\n", &["`[providers.work]` has no `kind`"]);
     check(
         "[providers.openai]\nkind = \"ollama\"\n",
-        &["of another `kind`"],
+        &["has another `kind`"],
     );
     check(
         "[providers.\"a/b\"]\nkind = \"ollama\"\n",
