@@ -2,7 +2,7 @@
 
 use std::{fs, io::ErrorKind, path::Path};
 
-/// /// Lists the ports on which a person's console listens: each console keeps a file open that is named after its port.
+/// Lists the ports on which a person's console listens: each console keeps a file open that is named after its port.
 pub(crate) fn ports(state_directory: &Path) -> Vec<u16> {
     let files = fs::read_dir(state_directory.join("consoles"));
     files
@@ -16,7 +16,7 @@ pub(crate) fn ports(state_directory: &Path) -> Vec<u16> {
         .collect()
 }
 
-/// /// Returns whether a process has a file open; `true` where that cannot be found out.
+/// Returns whether a process has a file open; `true` where that cannot be found out.
 fn is_held(path: &Path) -> bool {
     match fs::File::open(path).map(|file| file.try_lock_shared()) {
         Ok(Ok(())) => false,

@@ -1,4 +1,4 @@
-//! //! Builds the context of an invocation's calls from its environment.
+//! Builds the context of an invocation's calls from its environment.
 
 use std::path::{Path, PathBuf};
 
@@ -8,10 +8,10 @@ use interlock_shell::Dialect;
 
 use crate::consoles;
 
-/// /// The protected place to which the folders of plugins are added.
+/// The protected place to which the folders of plugins are added.
 const OWN: &str = ".interlock";
 
-/// /// Describes where a call is made: in `cwd`, by an agent whose process is `pid` if it has one.
+/// Describes where a call is made: in `cwd`, by an agent whose process is `pid` if it has one.
 #[must_use]
 pub fn call_site(environment: &Environment, cwd: &str, pid: Option<u32>) -> CallSite {
     CallSite {
@@ -89,7 +89,7 @@ fn names(environment: &Environment) -> Vec<String> {
         .collect()
 }
 
-/// /// Variables that move a protected place elsewhere, each with the place below the home directory that it replaces.
+/// Variables that move a protected place elsewhere, each with the place below the home directory that it replaces.
 const MOVERS: &[(&str, &str, &str)] = &[
     ("CLAUDE_CONFIG_DIR", "", ".claude"),
     ("CLAUDE_CONFIG_DIR", "/.claude.json", ".claude.json"),
@@ -125,13 +125,13 @@ fn moved(variable: &impl Fn(&str) -> Option<String>) -> Vec<(String, String)> {
     let moved = MOVERS.iter().filter_map(|(name, below, standard)| {
         let value = variable(name)?;
         let value = value.trim_end_matches('/');
-        // // An empty path would not name any place.
+        // An empty path would not name any place.
         (!value.is_empty()).then(|| ((*standard).to_owned(), format!("{value}{below}")))
     });
     moved.collect()
 }
 
-/// /// Returns the shell of a person, judged by the variables that name it; only bash and zsh are told apart.
+/// Returns the shell of a person, judged by the variables that name it; only bash and zsh are told apart.
 #[must_use]
 pub fn shell_of_person(variable: impl Fn(&str) -> Option<String>) -> Dialect {
     let program = ["CLAUDE_CODE_SHELL", "SHELL"]

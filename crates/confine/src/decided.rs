@@ -29,7 +29,7 @@ impl Decided {
         })
     }
 
-    /// /// Adds to `context` what the person opens and allows.
+    /// Adds to `context` what the person opens and allows.
     pub fn apply(&self, context: &mut CallContext) {
         context.writable = self.person.writable_places();
         context.opened.clone_from(&self.person.protect.allow);
@@ -42,7 +42,7 @@ impl Decided {
     }
 }
 
-/// /// Returns the level for the word that both configurations use.
+/// Returns the level for the word that both configurations use.
 #[must_use]
 pub const fn level(required: RequiredLevel) -> Level {
     match required {

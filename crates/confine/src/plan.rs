@@ -1,4 +1,4 @@
-//! //! The plan of an allowed shell line: what the kernel is to enforce for it.
+//! The plan of an allowed shell line: what the kernel is to enforce for it.
 
 use std::path::{Path, PathBuf};
 
@@ -20,10 +20,10 @@ use interlock_sandbox::{
 
 use crate::{Decided, call_context, call_site, decided::level, repository::repository};
 
-/// /// The key of a client's settings whose rules all apply while a line runs.
+/// The key of a client's settings whose rules all apply while a line runs.
 const PERMISSIONS: &str = "permissions";
 
-/// /// An allowed line, and what is known about the place where it runs.
+/// An allowed line, and what is known about the place where it runs.
 #[derive(Debug, Clone, Copy)]
 pub struct AllowedLine<'a> {
     /// The line.
@@ -32,17 +32,17 @@ pub struct AllowedLine<'a> {
     pub directory: &'a str,
     /// What it would do.
     pub facts: &'a ShellFacts,
-    /// /// What the state in which it runs requires of it.
+    /// What the state in which it runs requires of it.
     pub hold: &'a Hold<'a>,
     /// The machine, whose interrupts name files that are reported.
     pub machine: &'a Machine,
     /// Where it runs, links resolved.
     pub context: &'a CallContext,
-    /// /// What the person and the project have decided.
+    /// What the person and the project have decided.
     pub decided: &'a Decided,
 }
 
-/// /// Makes the plan of an allowed line.
+/// Makes the plan of an allowed line.
 #[must_use]
 pub fn plan(line: &AllowedLine<'_>, disk: &dyn Disk) -> Plan {
     let covered: Vec<&str> = line
@@ -77,7 +77,7 @@ pub fn plan(line: &AllowedLine<'_>, disk: &dyn Disk) -> Plan {
         start: span.start,
         end: span.end,
     };
-    // // What was allowed because the kernel confines it does not start without that.
+    // What was allowed because the kernel confines it does not start without that.
     let least = line.hold.contained.then_some(Level::Files);
     let project = context.project.clone();
     let mut plan = Plan {
@@ -99,10 +99,10 @@ pub fn plan(line: &AllowedLine<'_>, disk: &dyn Disk) -> Plan {
     plan
 }
 
-/// /// Returns the directories of the reports that guards ask for, which a listed command may write even where nothing else is
+/// Returns the directories of the reports that guards ask for, which a listed command may write even where nothing else is
 /// writable.
 ///
-/// /// The project as a whole is not one of them: a report at its root is written only where the state may write.
+/// The project as a whole is not one of them: a report at its root is written only where the state may write.
 fn report_places(machine: &Machine, project: &Path) -> Vec<WritablePlace> {
     let reports = machine
         .evidence_guards()
@@ -119,7 +119,7 @@ fn report_places(machine: &Machine, project: &Path) -> Vec<WritablePlace> {
     directories.collect()
 }
 
-/// /// Returns what the kernel has to know about a machine and a person.
+/// Returns what the kernel has to know about a machine and a person.
 fn plan_context(context: &CallContext, decided: &Decided, disk: &dyn Disk) -> PlanContext {
     let path = |text: &String| PathBuf::from(text);
     let temporary = ["/tmp", "/var/tmp"].map(str::to_owned);
@@ -186,12 +186,12 @@ fn program(command: &SimpleCommand) -> Option<&str> {
     command.words.first()?.literal()?.rsplit('/').next()
 }
 
-/// /// A line run by a person.
+/// A line run by a person.
 #[derive(Debug, Clone, Copy)]
 pub struct PersonsLine<'a> {
     /// The line.
     pub text: &'a str,
-    /// /// The policy that applies to it.
+    /// The policy that applies to it.
     pub policy: &'a Policy,
     /// The project.
     pub project: &'a Path,
@@ -199,7 +199,7 @@ pub struct PersonsLine<'a> {
     pub directory: &'a Path,
 }
 
-/// /// Makes the plan of a line run by a person; `plugins` is as in [`call_context`].
+/// Makes the plan of a line run by a person; `plugins` is as in [`call_context`].
 ///
 /// # Errors
 /// A configuration cannot be read, or the directory is not text.

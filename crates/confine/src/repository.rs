@@ -1,11 +1,11 @@
-//! //! Finds the directories of a repository that keeps them elsewhere, as a worktree does.
+//! Finds the directories of a repository that keeps them elsewhere, as a worktree does.
 
 use std::path::{Path, PathBuf};
 
 /// Returns the directories of a repository that keeps them elsewhere, as a worktree does.
 ///
-/// /// A line could have written the file that points to them. Therefore they count only if they
-/// /// name this project themselves.
+/// A line could have written the file that points to them. Therefore they count only if they
+/// name this project themselves.
 pub(crate) fn repository(project: &Path) -> Vec<PathBuf> {
     let real = |path: PathBuf| path.canonicalize().ok();
     let pointer = std::fs::read_to_string(project.join(".git")).unwrap_or_default();
@@ -70,16 +70,16 @@ mod tests {
         write(&other.join("f"), "");
         assert_eq!(repository(&tree), [own.clone(), main.clone()]);
 
-        // // A directory that shares another one's is not a worktree of it.
+        // A directory that shares another one's is not a worktree of it.
         write(&own.join("commondir"), &other.display().to_string());
         assert!(repository(&tree).is_empty());
-        // // Neither is the directory of another work tree.
+        // Neither is the directory of another work tree.
         write(&own.join("commondir"), "../..\n");
         let another = room.join("another/.git");
         write(&another, "");
         write(&own.join("gitdir"), &format!("{}\n", another.display()));
         assert!(repository(&tree).is_empty());
-        // // Neither is a directory that does not name the project.
+        // Neither is a directory that does not name the project.
         write(
             &tree.join(".git"),
             &format!("gitdir: {}\n", other.display()),

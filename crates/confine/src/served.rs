@@ -1,10 +1,10 @@
-//! //! What a server's tool does with files, according to the configuration.
+//! What a server's tool does with files, according to the configuration.
 
 use interlock_facts::{FileUse, TextUse};
 use interlock_project::ToolConfig;
 use serde_json::Value;
 
-/// /// Returns what a server's tool does with files: as configured, or else as known or guessed.
+/// Returns what a server's tool does with files: as configured, or else as known or guessed.
 #[must_use]
 pub fn file_use(tool: &str, set: Option<&ToolConfig>, input: &Value, read_only: bool) -> FileUse {
     let Some(set) = set else {

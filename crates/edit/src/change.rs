@@ -1,4 +1,4 @@
-//! //! Changes of single values, and their effect on a tree.
+//! Changes of single values, and their effect on a tree.
 
 use interlock_formats::{Entry, Kind, Node, Span, plain_kind};
 use serde_json::Value;
@@ -8,25 +8,25 @@ use crate::{path::Path, refusal::Refusal};
 /// A change of one value in a file.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Change {
-    /// /// Replaces a value.
+    /// Replaces a value.
     Replace { at: Path, with: Value },
-    /// /// Adds an entry to a map, or an item to a list.
+    /// Adds an entry to a map, or an item to a list.
     Insert {
         into: Path,
         index: usize,
-        /// /// The key; `None` for a list.
+        /// The key; `None` for a list.
         key: Option<String>,
         value: Value,
     },
-    /// /// Removes an entry or an item.
+    /// Removes an entry or an item.
     Remove { at: Path },
-    /// /// Gives a value another key.
+    /// Gives a value another key.
     Rename { at: Path, key: String },
-    /// /// Moves a value among its siblings; the index does not count the value itself.
+    /// Moves a value among its siblings; the index does not count the value itself.
     Move { at: Path, index: usize },
 }
 
-/// /// The span of a value that is not written anywhere yet.
+/// The span of a value that is not written anywhere yet.
 const NOWHERE: Span = Span {
     file: 0,
     start: 0,
@@ -34,7 +34,7 @@ const NOWHERE: Span = Span {
 };
 
 impl Change {
-    /// /// Applies the change to a tree.
+    /// Applies the change to a tree.
     pub(crate) fn apply(&self, root: &mut Node, as_written: bool) -> Result<(), Refusal> {
         match self {
             Self::Replace { at, with } => {
@@ -99,12 +99,12 @@ impl Change {
         Ok(())
     }
 
-    /// /// Returns where the changed value is in the text as it is now.
+    /// Returns where the changed value is in the text as it is now.
     pub(crate) fn place(&self, root: &Node) -> Option<Span> {
         self.path().find(root).map(|node| node.span)
     }
 
-    /// /// Returns whether the change concerns a key of the file itself.
+    /// Returns whether the change concerns a key of the file itself.
     pub(crate) fn is_at_the_top(&self) -> bool {
         let above = self.path().split();
         above.is_none_or(|(above, _)| above == Path::default())
@@ -170,7 +170,7 @@ fn kind_of(value: &Value, as_written: bool) -> Kind {
     }
 }
 
-/// /// Returns whether two trees contain the same values in the same order, wherever they are written.
+/// Returns whether two trees contain the same values in the same order, wherever they are written.
 pub(crate) fn same(left: &Node, right: &Node) -> bool {
     match (&left.kind, &right.kind) {
         (Kind::List(left), Kind::List(right)) => {
@@ -187,7 +187,7 @@ pub(crate) fn same(left: &Node, right: &Node) -> bool {
                     .zip(right)
                     .all(|(left, right)| left.key == right.key && same(&left.value, &right.value))
         }
-        // // Without quotes it may not be a text where the format keeps scalars as written.
+        // Without quotes it may not be a text where the format keeps scalars as written.
         (Kind::Plain(plain), Kind::Text(text)) | (Kind::Text(text), Kind::Plain(plain)) => {
             plain == text && matches!(plain_kind(plain), Kind::Text(_))
         }

@@ -1,10 +1,10 @@
 //! Edits of workflow files that change one place and no other byte.
 //!
-//! //! An [`Operation`] says what is to be changed, such as a state's name. It is broken down into changes of single
-//! //! values, each applied to the text of the file and, in parallel, to the tree that was read from it. An edit is
-//! //! accepted only if the new text parses as exactly the expected tree, if its machine is the old one with
-//! //! that operation applied, and if every byte outside the places it touched is the same; otherwise it is refused with the
-//! //! place in the text.
+//! An [`Operation`] says what is to be changed, such as a state's name. It is broken down into changes of single
+//! values, each applied to the text of the file and, in parallel, to the tree that was read from it. An edit is
+//! accepted only if the new text parses as exactly the expected tree, if its machine is the old one with
+//! that operation applied, and if every byte outside the places it touched is the same; otherwise it is refused with the
+//! place in the text.
 
 mod change;
 mod machine;
@@ -38,14 +38,14 @@ pub struct Edited {
     pub text: String,
 }
 
-/// /// Applies operations to a file, all of them or none.
+/// Applies operations to a file, all of them or none.
 ///
-/// /// `machine` names one of the machines in the file: the workflow of a gateway configuration, and a machine below
-/// /// `machines`, such as `release` or `release/deploy`; `None` is the only one. `others` are the workflows that the file
-/// /// may refer to.
+/// `machine` names one of the machines in the file: the workflow of a gateway configuration, and a machine below
+/// `machines`, such as `release` or `release/deploy`; `None` is the only one. `others` are the workflows that the file
+/// may refer to.
 ///
 /// # Errors
-/// /// An operation cannot be applied, or cannot be applied to the text without touching anything else.
+/// An operation cannot be applied, or cannot be applied to the text without touching anything else.
 pub fn edit(
     source: &Source,
     machine: Option<&str>,
@@ -77,7 +77,7 @@ fn edit_once(
     let mut tree = read(&next)?;
     let scope = Scope::find(&tree, machine)?;
     let states = machine::states_of(&tree, &scope);
-    // // Operations are turned into changes of the tree step by step: a step may move what the next one changes.
+    // Operations are turned into changes of the tree step by step: a step may move what the next one changes.
     let mut plan = Plan::of(operation);
     while let Some(step) = plan.next(&tree, &scope)? {
         let parts = match step {
@@ -96,7 +96,7 @@ fn read(source: &Source) -> Result<Tree, Refusal> {
     Tree::read(source).map_err(|found| Refusal::unreadable(&found))
 }
 
-/// /// Applies changes to the text, none of which moves what another one changes, and checks the result.
+/// Applies changes to the text, none of which moves what another one changes, and checks the result.
 fn carry_out(source: &Source, tree: &Tree, changes: &[Change]) -> Result<(Source, Tree), Refusal> {
     let mut expected = tree.root.clone();
     let mut edits = Vec::new();

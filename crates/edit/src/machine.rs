@@ -13,9 +13,9 @@ use crate::{
     scope::Scope,
 };
 
-/// /// Compares the machines of two texts, if both have one.
+/// Compares the machines of two texts, if both have one.
 ///
-/// /// A file that is being written need not have one; reporting what is wrong with it is up to `check`.
+/// A file that is being written need not have one; reporting what is wrong with it is up to `check`.
 pub(crate) fn check(
     (old, new): (&Source, &Source),
     written: &[String],
@@ -36,7 +36,7 @@ pub(crate) fn check(
     let removes = matches!(operation, Operation::RemoveState { .. });
     let new = match machine(new) {
         Some(new) => new,
-        // // This crate knows what leads to a state in native workflows only; for others, their reader says so.
+        // This crate knows what leads to a state in native workflows only; for others, their reader says so.
         None if removes && !scope.is_native => return Err(missed(new, others)),
         None => return Ok(()),
     };
@@ -64,7 +64,7 @@ pub(crate) fn check(
     }
 }
 
-/// /// Returns the refusal for a workflow that would lack a state.
+/// Returns the refusal for a workflow that would lack a state.
 fn missed(new: &Source, others: &dyn Workflows) -> Refusal {
     let found = load(new, None, others).err().unwrap_or_default();
     let first = found.first().map(|first| first.message.as_str());
@@ -73,14 +73,14 @@ fn missed(new: &Source, others: &dyn Workflows) -> Refusal {
         .help("lead what leads to it elsewhere first")
 }
 
-/// /// Returns the names of the states that are written in a file; a machine has more, which are derived from them.
+/// Returns the names of the states that are written in a file; a machine has more, which are derived from them.
 pub(crate) fn states_of(tree: &Tree, scope: &Scope) -> Vec<String> {
     let states = scope.states().find(&tree.root);
     let entries = states.map(Node::entries).unwrap_or_default();
     entries.iter().map(|entry| entry.key.clone()).collect()
 }
 
-/// /// Returns the states that an operation may change; `None` if it may change any.
+/// Returns the states that an operation may change; `None` if it may change any.
 fn touched(operation: &Operation, scope: &Scope) -> Option<BTreeSet<String>> {
     let one = |name: &str| Some(BTreeSet::from([name.to_owned()]));
     match operation {
@@ -101,7 +101,7 @@ fn touched(operation: &Operation, scope: &Scope) -> Option<BTreeSet<String>> {
     }
 }
 
-/// /// Returns whether two machines differ in nothing but a name.
+/// Returns whether two machines differ in nothing but a name.
 fn renamed(old: &Machine, new: &Machine, name: &str, to: &str) -> bool {
     let value = |machine: &Machine| {
         let mut machine = machine.clone();
@@ -129,16 +129,16 @@ fn differ_by_name(old: &Value, new: &Value, name: &str, to: &str) -> bool {
         (Value::Object(old), Value::Object(new)) => {
             old.len() == new.len()
                 && old.iter().zip(new).all(|((old_key, old), (new_key, new))| {
-                    text_differs(old_key, new_key, name, to) && differ_by_name(old, new, name, to)
+                    text_is_same(old_key, new_key, name, to) && differ_by_name(old, new, name, to)
                 })
         }
-        (Value::String(old), Value::String(new)) => text_differs(old, new, name, to),
+        (Value::String(old), Value::String(new)) => text_is_same(old, new, name, to),
         (old, new) => old == new,
     }
 }
 
-/// /// Returns whether two texts are the same apart from a name in them.
-fn text_differs(old: &str, new: &str, name: &str, to: &str) -> bool {
+/// Returns whether two texts are the same apart from a name in them.
+fn text_is_same(old: &str, new: &str, name: &str, to: &str) -> bool {
     old == new
         || old.replace(name, to) == new
         || old

@@ -1,4 +1,4 @@
-//! //! Finds where a native workflow names its states and its guards.
+//! Finds where a native workflow names its states and its guards.
 
 use interlock_formats::{Kind, Node};
 
@@ -7,18 +7,18 @@ use crate::path::Path;
 /// A place that names a state.
 #[derive(Debug, Clone)]
 pub(crate) struct Named {
-    /// /// Where the name is written.
+    /// Where the name is written.
     pub(crate) at: Path,
-    /// /// The state that contains it; `None` if the workflow itself contains it.
+    /// The state that contains it; `None` if the workflow itself contains it.
     pub(crate) state: Option<String>,
-    /// /// The part of the workflow that names it, where no state does.
+    /// The part of the workflow that names it, where no state does.
     pub(crate) by: By,
-    /// /// The transition that can be removed without any other change: an event, or a branch of it.
+    /// The transition that can be removed without any other change: an event, or a branch of it.
     pub(crate) transition: Option<Path>,
 }
 
 impl Named {
-    /// /// Describes what names it, for people.
+    /// Describes what names it, for people.
     pub(crate) fn says(&self) -> String {
         match &self.state {
             Some(state) => format!("the state `{state}` leads to it here"),
@@ -31,7 +31,7 @@ impl Named {
     }
 }
 
-/// /// The part of a workflow that names a state.
+/// The part of a workflow that names a state.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum By {
     Initial,
@@ -39,7 +39,7 @@ pub(crate) enum By {
     Property,
 }
 
-/// /// Returns every place that names a state, except its own key.
+/// Returns every place that names a state, except its own key.
 pub(crate) fn of_state(definition: &Node, name: &str) -> Vec<Named> {
     let mut finder = Finder {
         name,
@@ -78,7 +78,7 @@ pub(crate) fn of_state(definition: &Node, name: &str) -> Vec<Named> {
     finder.found
 }
 
-/// /// Returns every place in the properties that names an event.
+/// Returns every place in the properties that names an event.
 pub(crate) fn of_event(definition: &Node, name: &str) -> Vec<Path> {
     in_properties(definition, &["event", "approved", "rejected"], name)
 }
@@ -91,7 +91,7 @@ pub(crate) fn states_with(definition: &Node, event: &str) -> usize {
         .count()
 }
 
-/// /// Returns the first text that refers to a stage's output by the stage's name.
+/// Returns the first text that refers to a stage's output by the stage's name.
 pub(crate) fn of_output(definition: &Node, name: &str) -> Option<Path> {
     let said = [
         format!("upstream.{name}"),
@@ -128,7 +128,7 @@ fn texts(node: &Node, at: &Path, visit: &mut impl FnMut(&Path, &str)) {
     }
 }
 
-/// /// Returns every place below `properties` where one of these keys names something.
+/// Returns every place below `properties` where one of these keys names something.
 fn in_properties(definition: &Node, keys: &[&str], name: &str) -> Vec<Path> {
     let Some(properties) = definition.get("properties") else {
         return Vec::new();
@@ -177,7 +177,7 @@ impl Finder<'_> {
             Kind::List(items) => {
                 for (index, item) in items.iter().enumerate() {
                     let at = at.then(index.to_string());
-                    // // Removing the last branch removes its event.
+                    // Removing the last branch removes its event.
                     if items.len() > 1 {
                         self.transition = Some(at.clone());
                     }
@@ -191,7 +191,7 @@ impl Finder<'_> {
 
     fn fields(&mut self, node: &Node, at: &Path) {
         self.field(node, at, "target");
-        // // The target of one of several ends cannot be removed alone; removing it would remove a whole fork or call.
+        // The target of one of several ends cannot be removed alone; removing it would remove a whole fork or call.
         let kept = self.transition.take();
         for key in ["on_complete", "on_fail"] {
             self.field(node, at, key);
@@ -212,7 +212,7 @@ impl Finder<'_> {
     }
 }
 
-/// /// Returns every place that refers to a guard by its name.
+/// Returns every place that refers to a guard by its name.
 pub(crate) fn of_guard(definition: &Node, name: &str) -> Vec<Path> {
     let mut found = Vec::new();
     let guards = Path::of(["guards"]);
@@ -260,7 +260,7 @@ fn transition(node: &Node, at: &Path, name: &str, found: &mut Vec<Path>) {
     }
 }
 
-/// /// Searches a guard that may be a name, or a list of guards.
+/// Searches a guard that may be a name, or a list of guards.
 fn asked(node: &Node, at: &Path, name: &str, found: &mut Vec<Path>) {
     if node.text() == Some(name) {
         found.push(at.clone());
@@ -271,7 +271,7 @@ fn asked(node: &Node, at: &Path, name: &str, found: &mut Vec<Path>) {
     parts(node, at, name, found);
 }
 
-/// /// Searches the parts of a guard.
+/// Searches the parts of a guard.
 fn parts(guard: &Node, at: &Path, name: &str, found: &mut Vec<Path>) {
     for key in ["all", "any", "not"] {
         if let Some(field) = guard.get(key) {

@@ -1,4 +1,4 @@
-//! //! The place of a value in a file.
+//! The place of a value in a file.
 
 use std::{fmt, str::FromStr};
 
@@ -15,25 +15,25 @@ impl Path {
         Self(words.into_iter().map(Into::into).collect())
     }
 
-    /// /// Returns the path of a value below this one.
+    /// Returns the path of a value below this one.
     pub(crate) fn then(&self, word: impl Into<String>) -> Self {
         let mut words = self.0.clone();
         words.push(word.into());
         Self(words)
     }
 
-    /// /// Returns the parent's path and the last word; `None` for the whole file.
+    /// Returns the parent's path and the last word; `None` for the whole file.
     pub(crate) fn split(&self) -> Option<(Self, &str)> {
         let (last, before) = self.0.split_last()?;
         Some((Self(before.to_vec()), last))
     }
 
-    /// /// Returns whether it is below another path, or is the same.
+    /// Returns whether it is below another path, or is the same.
     pub(crate) fn is_below(&self, above: &Self) -> bool {
         self.0.starts_with(&above.0)
     }
 
-    /// /// Returns whether it is the value of a key, or an item of the list that is that value.
+    /// Returns whether it is the value of a key, or an item of the list that is that value.
     pub(crate) fn names(&self, key: &str) -> bool {
         match self.0.as_slice() {
             [.., last] if last == key => true,
@@ -42,7 +42,7 @@ impl Path {
         }
     }
 
-    /// /// Returns the word that follows `above`, if there is one.
+    /// Returns the word that follows `above`, if there is one.
     pub(crate) fn word_below(&self, above: &Self) -> Option<&str> {
         match self.0.strip_prefix(above.0.as_slice())? {
             [word, _, ..] => Some(word),
@@ -50,14 +50,14 @@ impl Path {
         }
     }
 
-    /// /// Prepends a path to this one.
+    /// Prepends a path to this one.
     pub(crate) fn below(&self, base: &Self) -> Self {
         let mut words = base.0.clone();
         words.extend(self.0.iter().cloned());
         Self(words)
     }
 
-    /// /// Returns the index of the child that a word names: a key, or the number of an item.
+    /// Returns the index of the child that a word names: a key, or the number of an item.
     pub(crate) fn index(node: &Node, word: &str) -> Option<usize> {
         match &node.kind {
             Kind::Map(entries) => entries.iter().position(|entry| entry.key == word),
@@ -70,7 +70,7 @@ impl Path {
         }
     }
 
-    /// /// Returns where the last key of the path is written; `None` for an item of a list.
+    /// Returns where the last key of the path is written; `None` for an item of a list.
     pub(crate) fn key_of(&self, root: &Node) -> Option<Span> {
         let (above, word) = self.split()?;
         let entry = above.find(root)?.get(word)?;
@@ -86,14 +86,14 @@ impl Path {
         }
     }
 
-    /// /// Returns the value at the path.
+    /// Returns the value at the path.
     pub(crate) fn find<'n>(&self, root: &'n Node) -> Option<&'n Node> {
         self.0
             .iter()
             .try_fold(root, |node, word| Self::child(node, word))
     }
 
-    /// /// Returns the value at the path.
+    /// Returns the value at the path.
     pub(crate) fn find_mut<'n>(&self, root: &'n mut Node) -> Option<&'n mut Node> {
         self.0.iter().try_fold(root, |node, word| {
             let at = Self::index(node, word)?;
@@ -105,7 +105,7 @@ impl Path {
         })
     }
 
-    /// /// Returns the value at the path, or says how far the path leads.
+    /// Returns the value at the path, or says how far the path leads.
     pub(crate) fn get<'n>(&self, root: &'n Node) -> Result<&'n Node, Refusal> {
         let mut node = root;
         let mut walked = Self::default();

@@ -1,4 +1,4 @@
-//! //! Finds the place that an operation concerns, for refusals that have no place of their own.
+//! Finds the place that an operation concerns, for refusals that have no place of their own.
 
 use std::ops::Range;
 
@@ -6,7 +6,7 @@ use interlock_formats::{Source, Tree};
 
 use crate::{operation::Operation, path::Path, scope::Scope};
 
-/// /// Returns the bytes of what an operation concerns, or of what would contain it; `None` if the file cannot be read.
+/// Returns the bytes of what an operation concerns, or of what would contain it; `None` if the file cannot be read.
 pub(crate) fn of(
     source: &Source,
     machine: Option<&str>,
@@ -27,7 +27,7 @@ pub(crate) fn of(
     None
 }
 
-/// /// Returns the path of what is concerned, or where it would be.
+/// Returns the path of what is concerned, or where it would be.
 fn path_of(tree: &Tree, scope: &Scope, operation: &Operation) -> Path {
     let state = |name: &str| scope.state(tree, name).unwrap_or_else(|_| scope.states());
     let guard = |name: &str| scope.base.then("guards").then(name);

@@ -1,11 +1,11 @@
-//! //! Turns a value into another one with the fewest changes.
+//! Turns a value into another one with the fewest changes.
 
 use interlock_formats::{Kind, Node};
 use serde_json::{Map, Value};
 
 use crate::{change::Change, path::Path};
 
-/// /// Returns the changes that turn `node` at `at` into `wanted`, each to be applied after the previous ones.
+/// Returns the changes that turn `node` at `at` into `wanted`, each to be applied after the previous ones.
 pub(crate) fn changes(node: &Node, at: &Path, wanted: &Value) -> Vec<Change> {
     let mut all = Vec::new();
     difference(node, at, wanted, &mut all);
@@ -28,7 +28,7 @@ fn difference(node: &Node, at: &Path, wanted: &Value, all: &mut Vec<Change>) {
     }
 }
 
-/// /// Returns the changes of a map; `None` if it is replaced as a whole, because nothing of it stays or its order changes.
+/// Returns the changes of a map; `None` if it is replaced as a whole, because nothing of it stays or its order changes.
 fn map(node: &Node, at: &Path, wanted: &Map<String, Value>) -> Option<Vec<Change>> {
     let entries = node.entries();
     let kept: Vec<&str> = entries
@@ -107,7 +107,7 @@ fn list(items: &[Node], at: &Path, wanted: &[Value]) -> Vec<Change> {
     all
 }
 
-/// /// Returns whether a value is written there already.
+/// Returns whether a value is written there already.
 fn is(node: &Node, wanted: &Value) -> bool {
     match (&node.kind, wanted) {
         (Kind::List(items), Value::Array(wanted)) => {

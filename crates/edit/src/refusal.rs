@@ -2,25 +2,25 @@
 
 use interlock_formats::{Diagnostic, Source, Span};
 
-/// /// Why an edit is refused, and where.
+/// Why an edit is refused, and where.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]
 pub struct Refusal {
-    /// /// The kind of the refusal.
+    /// The kind of the refusal.
     pub why: Why,
-    /// /// What is wrong.
+    /// What is wrong.
     pub message: String,
     /// What to do about it.
     pub help: Option<String>,
-    /// /// The bytes of the text that it concerns.
+    /// The bytes of the text that it concerns.
     pub at: Option<std::ops::Range<usize>>,
-    /// /// The index of the refused operation.
+    /// The index of the refused operation.
     pub operation: usize,
-    /// /// The text after the operations before it.
+    /// The text after the operations before it.
     pub within: String,
 }
 
-/// /// The kind of a refusal.
+/// The kind of a refusal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Why {
     /// The file cannot be read.
@@ -29,18 +29,18 @@ pub enum Why {
     Unknown,
     /// The name is taken.
     Taken,
-    /// /// Something else depends on it.
+    /// Something else depends on it.
     InUse,
     /// It means nothing here, such as a field of a list.
     Misplaced,
     /// The text cannot be changed there without changing anything else.
     Text,
-    /// /// The machine would not be the expected one.
+    /// The machine would not be the expected one.
     Machine,
 }
 
 impl Why {
-    /// /// Returns the code for programs.
+    /// Returns the code for programs.
     #[must_use]
     pub const fn code(self) -> &'static str {
         match self {
@@ -56,7 +56,7 @@ impl Why {
 }
 
 impl Refusal {
-    /// /// Returns it with its place in the file `name`; `None` if it has no place.
+    /// Returns it with its place in the file `name`; `None` if it has no place.
     #[must_use]
     pub fn diagnostic(&self, name: &str) -> Option<Diagnostic> {
         let at = self.at.clone()?;
@@ -95,7 +95,7 @@ impl Refusal {
         self
     }
 
-    /// /// The file has to be repaired by hand first.
+    /// The file has to be repaired by hand first.
     pub(crate) fn unreadable(found: &[Diagnostic]) -> Self {
         let first = found.first();
         let said = first.map_or("the file cannot be read", |first| first.message.as_str());
@@ -105,16 +105,16 @@ impl Refusal {
         }
     }
 
-    /// /// The mark of its format would be lost.
+    /// The mark of its format would be lost.
     pub(crate) fn no_longer(format: &str) -> Self {
         Self::misplaced(format!(
             "without it the file would be no {format} workflow any more"
         ))
     }
 
-    /// /// What is written there cannot be changed on its own.
+    /// What is written there cannot be changed on its own.
     pub(crate) fn text(text: &str, at: Option<Span>) -> Self {
-        // // An anchor is written before what it marks, often on the same line.
+        // An anchor is written before what it marks, often on the same line.
         let lines = at.and_then(|span| {
             let from = text.get(..span.start)?.rfind('\n').map_or(0, |at| at + 1);
             text.get(from..span.end.max(span.start))

@@ -1,4 +1,4 @@
-//! //! The machine of a file that an operation concerns, and its parts.
+//! The machine of a file that an operation concerns, and its parts.
 
 use interlock_formats::{Kind, Node, Tree};
 
@@ -7,14 +7,14 @@ use crate::{
     refusal::{Refusal, Why},
 };
 
-/// /// The machine of a file that is meant.
+/// The machine of a file that is meant.
 #[derive(Debug, Clone)]
 pub(crate) struct Scope {
-    /// /// The path of its definition.
+    /// The path of its definition.
     pub(crate) base: Path,
     /// The key of its states.
     states: &'static str,
-    /// /// Whether states and guards are found wherever they are named.
+    /// Whether states and guards are found wherever they are named.
     pub(crate) is_native: bool,
     /// Its name in a gateway configuration.
     pub(crate) workflow: Option<String>,
@@ -96,7 +96,7 @@ impl Scope {
         self.base.get(&tree.root)
     }
 
-    /// /// Returns the path of the states.
+    /// Returns the path of the states.
     pub(crate) fn states(&self) -> Path {
         self.base.then(self.states)
     }
@@ -104,7 +104,7 @@ impl Scope {
     pub(crate) fn state(&self, tree: &Tree, name: &str) -> Result<Path, Refusal> {
         let states = self.states();
         let node = states.get(&tree.root)?;
-        // // The states of CodeMie are a list.
+        // The states of CodeMie are a list.
         let index = match &node.kind {
             Kind::List(items) => items
                 .iter()
@@ -120,7 +120,7 @@ impl Scope {
     }
 }
 
-/// /// Returns the path of the workflow of a CodeMie package.
+/// Returns the path of the workflow of a CodeMie package.
 fn package(tree: &Tree) -> Path {
     let key = "execution_config";
     let inner = tree.root.get(key);
@@ -145,7 +145,7 @@ pub(crate) fn names_of(states: &Node) -> Vec<&str> {
 }
 
 impl Scope {
-    /// /// Refuses an operation by name where the file is not a native workflow; `what` describes the operation.
+    /// Refuses an operation by name where the file is not a native workflow; `what` describes the operation.
     pub(crate) fn native(&self, what: &str) -> Result<(), Refusal> {
         if self.is_native {
             Ok(())
@@ -158,7 +158,7 @@ impl Scope {
 }
 
 impl Scope {
-    /// /// Parses a path, which is in the named machine.
+    /// Parses a path, which is in the named machine.
     pub(crate) fn place(&self, at: &str) -> Result<Path, Refusal> {
         let unknown = |message: String| Refusal::new(Why::Unknown, message);
         let path: Path = at.parse().map_err(unknown)?;

@@ -1,4 +1,4 @@
-//! //! Breaks an operation down into changes of single values.
+//! Breaks an operation down into changes of single values.
 
 mod fields;
 mod states;
@@ -12,17 +12,17 @@ use crate::{
 use fields::{in_use, rename, say, set};
 use states::{add_state, move_state, remove_state, rename_state, ways_to};
 
-/// /// The changes of an operation, found step by step.
+/// The changes of an operation, found step by step.
 pub(crate) struct Plan<'o> {
     operation: &'o Operation,
     done: bool,
 }
 
-/// /// Changes that are found in the same text.
+/// Changes that are found in the same text.
 pub(crate) enum Step {
-    /// /// None of them moves what another one changes.
+    /// None of them moves what another one changes.
     AtOnce(Vec<Change>),
-    /// /// Each applies to the text as the previous ones left it.
+    /// Each applies to the text as the previous ones left it.
     InOrder(Vec<Change>),
 }
 
@@ -36,7 +36,7 @@ impl<'o> Plan<'o> {
 }
 
 impl Plan<'_> {
-    /// /// Returns the next changes, found in the current file.
+    /// Returns the next changes, found in the current file.
     pub(crate) fn next(&mut self, tree: &Tree, scope: &Scope) -> Result<Option<Step>, Refusal> {
         if self.done {
             return Ok(None);
@@ -108,7 +108,7 @@ impl Operation {
                 let at = event_of(tree, scope, state, event)?;
                 let definition = scope.definition(tree)?;
                 let mut all = Vec::new();
-                // // Properties concern an event in whichever state it occurs.
+                // Properties concern an event in whichever state it occurs.
                 if names::states_with(definition, event) < 2 && event != to {
                     let named = names::of_event(definition, event);
                     all.extend(named.iter().map(|path| say(path.below(&scope.base), to)));

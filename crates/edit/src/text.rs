@@ -1,4 +1,4 @@
-//! //! Applies changes to the text of a file.
+//! Applies changes to the text of a file.
 
 mod block;
 mod flow;
@@ -18,7 +18,7 @@ use crate::{
     refusal::{Refusal, Why},
 };
 
-/// /// Bytes of the old text, and what replaces them.
+/// Bytes of the old text, and what replaces them.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Edit {
     pub(crate) range: Range<usize>,
@@ -44,32 +44,32 @@ impl Edit {
     }
 }
 
-/// /// A file to be edited, and its style.
+/// A file to be edited, and its style.
 pub(crate) struct Page<'t> {
     text: &'t str,
     style: Style,
 }
 
-/// /// A list or map, and its place in its parent.
+/// A list or map, and its place in its parent.
 #[derive(Clone, Copy)]
 struct Holder<'n> {
     node: &'n Node,
-    /// /// Its parent, and its index there; `None` for the whole file.
+    /// Its parent, and its index there; `None` for the whole file.
     of: Option<(&'n Node, usize)>,
 }
 
-/// /// A value, and its parent with its index there; `None` for the whole file.
+/// A value, and its parent with its index there; `None` for the whole file.
 type Child<'n> = (Option<(Holder<'n>, usize)>, &'n Node);
 
-/// /// The content to be written at a key or as an item.
+/// The content to be written at a key or as an item.
 enum Content<'v> {
     Value(&'v Value),
-    /// /// Text moved from elsewhere, without its first indentation.
+    /// Text moved from elsewhere, without its first indentation.
     Moved(&'v str),
 }
 
 impl<'t> Page<'t> {
-    /// /// Detects the style of a file.
+    /// Detects the style of a file.
     pub(crate) fn new(text: &'t str, tree: &Tree) -> Self {
         Self {
             text,
@@ -77,7 +77,7 @@ impl<'t> Page<'t> {
         }
     }
 
-    /// /// Returns how the text changes.
+    /// Returns how the text changes.
     pub(crate) fn edits(&self, root: &Node, change: &Change) -> Result<Vec<Edit>, Refusal> {
         let cannot = || Refusal::text(self.text, change.place(root));
         let found = match change {
@@ -114,14 +114,14 @@ impl<'t> Page<'t> {
     }
 }
 
-/// /// Applies edits to a text.
+/// Applies edits to a text.
 pub(crate) fn splice(text: &str, mut edits: Vec<Edit>) -> Result<String, Refusal> {
     edits.sort_by_key(|edit| (edit.range.start, edit.range.end));
     let mut new = String::with_capacity(text.len());
     let mut at = 0;
     for edit in &edits {
         let kept = text.get(at..edit.range.start);
-        // // Edits must not overlap.
+        // Edits must not overlap.
         new.push_str(kept.ok_or_else(|| Refusal::text(text, None))?);
         new.push_str(&edit.with);
         at = edit.range.end;
@@ -130,7 +130,7 @@ pub(crate) fn splice(text: &str, mut edits: Vec<Edit>) -> Result<String, Refusal
     Ok(new)
 }
 
-/// /// Compares what the edits left alone, byte by byte.
+/// Compares what the edits left alone, byte by byte.
 pub(crate) fn check_untouched(old: &str, new: &str, edits: &[Edit]) -> Result<(), Refusal> {
     let mut edits: Vec<&Edit> = edits.iter().collect();
     edits.sort_by_key(|edit| (edit.range.start, edit.range.end));
@@ -163,7 +163,7 @@ pub(crate) fn check_untouched(old: &str, new: &str, edits: &[Edit]) -> Result<()
     }
 }
 
-/// /// Returns a list or map, and its parent.
+/// Returns a list or map, and its parent.
 fn holder<'n>(root: &'n Node, at: &Path) -> Result<Holder<'n>, Refusal> {
     let node = at.get(root)?;
     let of = match at.split() {
@@ -176,7 +176,7 @@ fn holder<'n>(root: &'n Node, at: &Path) -> Result<Holder<'n>, Refusal> {
     Ok(Holder { node, of })
 }
 
-/// /// Returns a value with its parent and its index there.
+/// Returns a value with its parent and its index there.
 fn child<'n>(root: &'n Node, at: &Path) -> Result<Child<'n>, Refusal> {
     let node = at.get(root)?;
     let Some((above, word)) = at.split() else {
@@ -189,12 +189,12 @@ fn child<'n>(root: &'n Node, at: &Path) -> Result<Child<'n>, Refusal> {
 }
 
 impl Page<'_> {
-    /// /// Returns whether a list or map is written in brackets or braces.
+    /// Returns whether a list or map is written in brackets or braces.
     fn is_flow(&self, node: &Node) -> bool {
         let first = self.text.as_bytes().get(node.span.start);
         match &node.kind {
             Kind::Map(_) => first == Some(&b'{'),
-            // // The parser may report that a block list begins at its first item, which may be one in brackets.
+            // The parser may report that a block list begins at its first item, which may be one in brackets.
             Kind::List(items) => {
                 let begins_before = |item: &Node| item.span.start > node.span.start;
                 first == Some(&b'[') && items.first().is_none_or(begins_before)
@@ -238,7 +238,7 @@ impl Page<'_> {
         if from == to {
             return Some(Vec::new());
         }
-        // // Counted with the value that is moved.
+        // Counted with the value that is moved.
         let index = if to > from { to + 1 } else { to };
         let moved = if self.is_flow(holder.node) {
             self.child_of_flow(holder.node, from)?

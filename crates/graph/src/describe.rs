@@ -1,4 +1,4 @@
-//! //! The texts of a graph: what is written in a state and next to an edge.
+//! The texts of a graph: what is written in a state and next to an edge.
 
 use std::borrow::Borrow;
 
@@ -10,10 +10,10 @@ use interlock_core::{
 };
 use serde_json::Value;
 
-/// /// The depth up to which nested guards are written out.
+/// The depth up to which nested guards are written out.
 const DEPTH_MAX: usize = 6;
 
-/// /// The number of characters beyond which a text from a workflow is cut.
+/// The number of characters beyond which a text from a workflow is cut.
 const TEXT_MAX: usize = 400;
 
 /// Returns what the workflow says about itself: kind, length and danger.
@@ -39,7 +39,7 @@ fn scalar(value: &Value) -> Option<String> {
     }
 }
 
-/// /// Returns `text` on one line, cut if it is too long.
+/// Returns `text` on one line, cut if it is too long.
 pub(crate) fn one_line(text: &str) -> String {
     let mut line = String::new();
     for letter in text.chars().take(TEXT_MAX) {
@@ -54,7 +54,7 @@ pub(crate) fn one_line(text: &str) -> String {
     line
 }
 
-/// /// Returns what happens while the state is current; `None` where an agent works from outside.
+/// Returns what happens while the state is current; `None` where an agent works from outside.
 pub(crate) fn activity(machine: &Machine, state: &State) -> Option<String> {
     let words = match &state.activity {
         Activity::Await | Activity::Final { .. } => return None,
@@ -93,7 +93,7 @@ fn duration(wait_ms: u64) -> String {
     }
 }
 
-/// /// Returns the tools of a state, one word each; empty if the state does not mention any.
+/// Returns the tools of a state, one word each; empty if the state does not mention any.
 pub(crate) fn tools(state: &State) -> Vec<String> {
     match &state.policy.allowed_tools {
         Some(tools) if tools.is_empty() => vec!["no tools".to_owned()],
@@ -246,7 +246,7 @@ fn composed(items: &[GuardRef], word: &str, depth: usize) -> String {
     }
 }
 
-/// /// Says what is required in addition to the call.
+/// Says what is required in addition to the call.
 fn beside(evidence: &EvidenceGuard) -> String {
     let wanted = evidence.substance_shown();
     wanted.map_or_else(String::new, |wanted| format!(" ({wanted})"))
@@ -293,7 +293,7 @@ fn comparison(guard: &FieldGuard) -> String {
     format!("{field} {op} {value}")
 }
 
-/// /// Returns the named guards of a transition with what they compare, one line each.
+/// Returns the named guards of a transition with what they compare, one line each.
 pub(crate) fn definitions(machine: &Machine, transition: &Transition) -> Vec<String> {
     let named = transition.guards.iter().filter_map(|guard| match guard {
         GuardRef::Named(name) => Some(name),

@@ -53,9 +53,9 @@ fn write(graph: &Graph) -> String {
     writer.text
 }
 
-/// /// What edges are attached to.
+/// What edges are attached to.
 struct Ends {
-    /// /// The node that edges lead to, and the group around it.
+    /// The node that edges lead to, and the group around it.
     entry: (String, Option<String>),
     /// The node that edges lead away from, and the group around it.
     exit: (String, Option<String>),
@@ -82,7 +82,7 @@ impl Writer {
         );
     }
 
-    /// /// Writes a plot; returns where its line of execution begins and where it succeeds.
+    /// Writes a plot; returns where its line of execution begins and where it succeeds.
     fn plot(&mut self, plot: &Plot, depth: usize) -> (Vec<String>, Vec<String>) {
         let ends: Vec<Ends> = plot
             .nodes
@@ -237,9 +237,9 @@ fn quoted(text: &str) -> String {
     format!("\"{}\"", escaped(text))
 }
 
-/// /// Escapes `text` so that neither quotes nor the escapes of labels change its meaning.
+/// Escapes `text` so that neither quotes nor the escapes of labels change its meaning.
 fn escaped(text: &str) -> String {
-    // // `&` would begin an HTML entity.
+    // `&` would begin an HTML entity.
     text.replace('\\', "\\\\")
         .replace('"', "\\\"")
         .replace('&', "&amp;")

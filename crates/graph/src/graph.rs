@@ -1,4 +1,4 @@
-//! //! The graph of a machine and of the machines it calls.
+//! The graph of a machine and of the machines it calls.
 
 use interlock_core::{event::Event, machine::Machine, names::MachineId, run::Run};
 
@@ -22,19 +22,19 @@ pub struct Graph {
 /// One machine of a graph.
 #[derive(Debug, Clone)]
 pub(crate) struct Panel {
-    /// /// The key by which calls name it; `None` for the outermost.
+    /// The key by which calls name it; `None` for the outermost.
     pub(crate) key: Option<MachineId>,
-    /// /// Its id; `None` for the outermost.
+    /// Its id; `None` for the outermost.
     pub(crate) called: Option<String>,
     /// Its states and transitions.
     pub(crate) plot: Plot,
 }
 
 impl Graph {
-    /// /// Makes the graph of `machine`, marked with the current states of `run` and the path it took.
+    /// Makes the graph of `machine`, marked with the current states of `run` and the path it took.
     ///
-    /// /// `events` are those of the run from its beginning, in order; events that are not
-    /// /// moves are skipped. Every machine that is called follows the first.
+    /// `events` are those of the run from its beginning, in order; events that are not
+    /// moves are skipped. Every machine that is called follows the first.
     #[must_use]
     pub fn of(machine: &Machine, run: Option<&Run>, events: &[Event]) -> Self {
         let mut trace = Trace::default();
@@ -44,7 +44,7 @@ impl Graph {
         Self::at(machine, run, &trace)
     }
 
-    /// /// Makes the graph of `machine`, marked with the current states of `run` and what `trace` has followed.
+    /// Makes the graph of `machine`, marked with the current states of `run` and what `trace` has followed.
     #[must_use]
     pub fn at(machine: &Machine, run: Option<&Run>, trace: &Trace) -> Self {
         let marks = Marks::of(run, trace);
@@ -65,7 +65,7 @@ impl Graph {
         graph
     }
 
-    /// /// Numbers nodes and edges: the same ones of the same machine always get the same numbers.
+    /// Numbers nodes and edges: the same ones of the same machine always get the same numbers.
     fn number(&mut self) {
         let mut numbers = 0..;
         let mut open: Vec<&mut Plot> = self

@@ -1,8 +1,8 @@
-//! //! Decides which states are drawn inside which branch of a fork.
+//! Decides which states are drawn inside which branch of a fork.
 //!
-//! //! Branches are written as states of the same machine. A state belongs to the
-//! //! outermost line of execution that reaches it first; where another line leads to
-//! //! it as well, that line is drawn with a reference to it.
+//! Branches are written as states of the same machine. A state belongs to the
+//! outermost line of execution that reaches it first; where another line leads to
+//! it as well, that line is drawn with a reference to it.
 
 use std::collections::VecDeque;
 
@@ -11,7 +11,7 @@ use interlock_core::{
     names::StateName,
 };
 
-/// /// The depth up to which forks are drawn as boxes within boxes.
+/// The depth up to which forks are drawn as boxes within boxes.
 const DEPTH_MAX: usize = 8;
 
 /// One line of execution: the machine's own, or a branch.
@@ -25,25 +25,25 @@ pub(crate) struct Lane {
     pub(crate) initial: StateName,
     /// The state whose entry is its success.
     pub(crate) terminal: Option<StateName>,
-    /// /// Its states as indices of the machine's, in the order in which they are written.
+    /// Its states as indices of the machine's, in the order in which they are written.
     pub(crate) states: Vec<usize>,
     depth: usize,
 }
 
 impl Lane {
-    /// /// Returns whether its forks are drawn as boxes around their branches.
+    /// Returns whether its forks are drawn as boxes around their branches.
     pub(crate) const fn boxes_forks(&self) -> bool {
         self.depth < DEPTH_MAX
     }
 }
 
-/// /// Returns whether the lines that begin at a state may meet anywhere: they are drawn as arrows, not as boxes.
+/// Returns whether the lines that begin at a state may meet anywhere: they are drawn as arrows, not as boxes.
 pub(crate) fn opens_lines(state: &State) -> bool {
     let parallel = state.activity.parallel();
     parallel.is_some_and(|parallel| parallel.meets() || matches!(parallel.over, Over::Items(_)))
 }
 
-/// /// Returns where the lines that begin at a state and may meet anywhere lead, each with a word for it.
+/// Returns where the lines that begin at a state and may meet anywhere lead, each with a word for it.
 pub(crate) fn openings(state: &State) -> Vec<(Option<&'static str>, &StateName)> {
     let Some(parallel) = state.activity.parallel() else {
         return Vec::new();
@@ -110,14 +110,14 @@ pub(crate) fn lanes(machine: &Machine) -> Vec<Lane> {
 struct Division<'m> {
     machine: &'m Machine,
     lanes: Vec<Lane>,
-    /// /// For each state, whether it is in a lane.
+    /// For each state, whether it is in a lane.
     homed: Vec<bool>,
-    /// /// Forks whose branches are still to be opened: their lane and their state.
+    /// Forks whose branches are still to be opened: their lane and their state.
     forks: VecDeque<(usize, usize)>,
 }
 
 impl Division<'_> {
-    /// /// Adds to `lane` what can be reached from `open` and is not in a lane yet.
+    /// Adds to `lane` what can be reached from `open` and is not in a lane yet.
     fn reach(&mut self, lane: usize, mut open: Vec<usize>) {
         let Some(terminal) = self.lanes.get(lane).map(|lane| lane.terminal.clone()) else {
             return;

@@ -1,10 +1,10 @@
-//! //! A layered layout: boxes in rows, edges from top to bottom, with few crossings.
+//! A layered layout: boxes in rows, edges from top to bottom, with few crossings.
 //!
-//! //! Knows sizes only, not what is drawn. It works in steps, each of them a module: rows for
-//! //! the vertices (`rank`), a cell in every row that an edge passes, one of them wide enough for
-//! //! its label (`grid`), an order within each row (`order`), places
-//! //! (`align`), curves (`route`). Boxes, labels and passing edges share the rows
-//! //! and therefore cannot overlap.
+//! Knows sizes only, not what is drawn. It works in steps, each of them a module: rows for
+//! the vertices (`rank`), a cell in every row that an edge passes, one of them wide enough for
+//! its label (`grid`), an order within each row (`order`), places
+//! (`align`), curves (`route`). Boxes, labels and passing edges share the rows
+//! and therefore cannot overlap.
 
 #![expect(
     clippy::indexing_slicing,
@@ -19,7 +19,7 @@ mod route;
 
 use grid::Grid;
 
-/// /// Space between neighbours in a row: between boxes, and between anything and a passing edge.
+/// Space between neighbours in a row: between boxes, and between anything and a passing edge.
 const GAP_BOXES: f64 = 40.0;
 const GAP_EDGES: f64 = 16.0;
 
@@ -28,7 +28,7 @@ const GAP_EDGES: f64 = 16.0;
 pub(crate) struct Vertex {
     pub(crate) width: f64,
     pub(crate) height: f64,
-    /// /// The space to keep free at its right.
+    /// The space to keep free at its right.
     pub(crate) right: f64,
 }
 
@@ -37,11 +37,11 @@ pub(crate) struct Vertex {
 pub(crate) struct Link {
     pub(crate) from: usize,
     pub(crate) to: usize,
-    /// /// Width and height of its label; zero if it has none.
+    /// Width and height of its label; zero if it has none.
     pub(crate) label: Size,
 }
 
-/// /// A width and a height.
+/// A width and a height.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub(crate) struct Size {
     pub(crate) width: f64,
@@ -55,17 +55,17 @@ pub(crate) struct Point {
     pub(crate) y: f64,
 }
 
-/// /// The places of everything.
+/// The places of everything.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(crate) struct Layout {
     pub(crate) size: Size,
     /// The middle of each vertex.
     pub(crate) vertices: Vec<Point>,
-    /// /// The route of each link.
+    /// The route of each link.
     pub(crate) routes: Vec<Route>,
 }
 
-/// /// The route of a link.
+/// The route of a link.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(crate) struct Route {
     pub(crate) start: Point,
@@ -79,9 +79,9 @@ pub(crate) struct Route {
 /// One piece of a route.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) enum Move {
-    /// /// A straight line up or down.
+    /// A straight line up or down.
     Straight(Point),
-    /// /// A curve that leaves and arrives vertically.
+    /// A curve that leaves and arrives vertically.
     Curve(Point),
 }
 

@@ -1,4 +1,4 @@
-//! //! A machine as a picture: Mermaid, Graphviz, or an SVG drawn here.
+//! A machine as a picture: Mermaid, Graphviz, or an SVG drawn here.
 //!
 //! Pure: the same machine and the same run give the same bytes. Judges
 //! nothing, and does not know which format a workflow was written in.

@@ -1,4 +1,4 @@
-//! //! The current states of a run in its machines, and the path it took.
+//! The current states of a run in its machines, and the path it took.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -9,7 +9,7 @@ use interlock_core::{
     run::{Frame, Phase, Run},
 };
 
-/// /// The key of a machine; `None` for the outermost.
+/// The key of a machine; `None` for the outermost.
 type Key = Option<MachineId>;
 
 /// The states that a run has entered and the transitions it has taken, as far as its events were followed.
@@ -20,32 +20,32 @@ pub struct Trace {
     way: Way,
 }
 
-/// /// The current states of a run and the path it took.
+/// The current states of a run and the path it took.
 #[derive(Debug)]
 pub(crate) struct Marks<'t> {
     standing: BTreeMap<(Key, StateName), Standing>,
     trace: &'t Trace,
 }
 
-/// /// How a run relates to a state.
+/// How a run relates to a state.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Standing {
-    /// /// The number of lines of execution that are in the state.
+    /// The number of lines of execution that are in the state.
     pub(crate) here: u32,
-    /// /// The number of those that wait for a person.
+    /// The number of those that wait for a person.
     pub(crate) parked: u32,
-    /// /// Whether branches or a called machine are open in it.
+    /// Whether branches or a called machine are open in it.
     pub(crate) inside: bool,
-    /// /// Whether an interrupt left it, to be returned to.
+    /// Whether an interrupt left it, to be returned to.
     pub(crate) interrupted: bool,
-    /// /// Whether it was entered at least once.
+    /// Whether it was entered at least once.
     pub(crate) visited: bool,
-    /// /// Whether the run is over, so that nothing goes on there any more.
+    /// Whether the run is over, so that nothing goes on there any more.
     pub(crate) over: bool,
 }
 
 impl Standing {
-    /// /// Returns a text for what goes on there now.
+    /// Returns a text for what goes on there now.
     pub(crate) fn words(self) -> Option<String> {
         let times = |count: u32| {
             if count > 1 {
@@ -68,7 +68,7 @@ impl Standing {
     }
 }
 
-/// /// A move along an edge of the graph.
+/// A move along an edge of the graph.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Step {
     /// Into the first state.
@@ -96,7 +96,7 @@ impl<'t> Marks<'t> {
         marks
     }
 
-    /// /// Returns how the run relates to `state`.
+    /// Returns how the run relates to `state`.
     pub(crate) fn standing(&self, key: Option<&MachineId>, state: &StateName) -> Standing {
         let place = (key.cloned(), state.clone());
         let found = self.standing.get(&place).copied().unwrap_or_default();
@@ -144,9 +144,9 @@ impl<'t> Marks<'t> {
 }
 
 impl Trace {
-    /// /// Follows the next event of the run; events that are not moves are skipped.
+    /// Follows the next event of the run; events that are not moves are skipped.
     pub fn follow(&mut self, event: &Event) {
-        // // Both are changed, one with the help of the other.
+        // Both are changed, one with the help of the other.
         let mut way = std::mem::take(&mut self.way);
         self.follow_with(event, &mut way);
         self.way = way;
@@ -209,7 +209,7 @@ impl Trace {
         }
     }
 
-    /// /// Follows the end of an activity, or of the line of execution whose last activity it was.
+    /// Follows the end of an activity, or of the line of execution whose last activity it was.
     fn ends(&mut self, event: &Event, way: &mut Way) {
         match event {
             Event::ActivityEnded { path, error, .. } => way.done(path, error.is_none()),
@@ -247,7 +247,7 @@ impl Trace {
         self.note(way, path, key, Step::Start(initial.clone()), initial);
     }
 
-    /// /// Marks a state that was entered by no arrow that is drawn.
+    /// Marks a state that was entered by no arrow that is drawn.
     fn visit(&mut self, way: &mut Way, path: &FramePath, to: &StateName) {
         let key = way.machine_at(path);
         way.at.insert(path.clone(), (key.clone(), to.clone()));
@@ -265,7 +265,7 @@ impl Trace {
         *self.taken.entry((key, step)).or_default() += 1;
     }
 
-    /// /// Marks the way out of a machine, which is an event of the last state there.
+    /// Marks the way out of a machine, which is an event of the last state there.
     fn end(&mut self, way: &mut Way, path: &FramePath) {
         let (Some((key, state)), Some(event)) = (way.at.remove(path), way.last.remove(path)) else {
             return;
@@ -275,12 +275,12 @@ impl Trace {
     }
 }
 
-/// /// What has to be known about a run to follow its events.
+/// What has to be known about a run to follow its events.
 #[derive(Debug, Clone, Default)]
 struct Way {
     /// The machine that each called frame runs in.
     machines: BTreeMap<FramePath, MachineId>,
-    /// /// The current state of each frame.
+    /// The current state of each frame.
     at: BTreeMap<FramePath, (Key, StateName)>,
     /// The event that the last activity of each frame raised.
     last: BTreeMap<FramePath, EventName>,

@@ -10,7 +10,7 @@ use crate::{
     plot::{Edge, EdgeStyle, Kind, Node, Plot},
 };
 
-/// /// The styles of the classes after `:::`; readable on light and on dark backgrounds.
+/// The styles of the classes after `:::`; readable on light and on dark backgrounds.
 const CLASSES: [&str; 7] = [
     "classDef start fill:#6b7280,stroke:#6b7280",
     "classDef reference stroke-dasharray:3 3",
@@ -73,9 +73,9 @@ fn write(graph: &Graph) -> String {
 struct Writer {
     text: String,
     names: Names,
-    /// /// The number of edges written so far.
+    /// The number of edges written so far.
     edges: usize,
-    /// /// The indices of those that the run took.
+    /// The indices of those that the run took.
     taken: Vec<usize>,
     classes: Vec<(String, &'static str)>,
 }
@@ -195,7 +195,7 @@ fn label(node: &Node) -> String {
     lines.join("<br/>")
 }
 
-/// /// Escapes `text` so that neither Mermaid nor the Markdown that it reads in labels changes its meaning.
+/// Escapes `text` so that neither Mermaid nor the Markdown that it reads in labels changes its meaning.
 fn escaped(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let letters: Vec<char> = text.chars().collect();
@@ -207,7 +207,7 @@ fn escaped(text: &str) -> String {
         let plain = match letter {
             '_' => in_word(before) && in_word(after),
             ':' => after.is_none_or(|after| after == ' '),
-            // // At the start of a line, these would make a list.
+            // At the start of a line, these would make a list.
             '-' | '+' => index > 0,
             '.' | ')' => !letters.iter().take(index).all(char::is_ascii_digit),
             ' ' => index > 0 || letters.len() == 1,

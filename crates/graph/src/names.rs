@@ -1,18 +1,18 @@
-//! //! Ids of nodes in a text, made from their titles.
+//! Ids of nodes in a text, made from their titles.
 
 use std::collections::BTreeMap;
 
-/// /// The ids given so far.
+/// The ids given so far.
 #[derive(Debug, Default)]
 pub(crate) struct Names {
     given: BTreeMap<String, usize>,
 }
 
 impl Names {
-    /// /// Returns an id that begins with `prefix`, resembles `title` and has not been given before.
+    /// Returns an id that begins with `prefix`, resembles `title` and has not been given before.
     ///
-    /// /// It consists of ASCII letters, digits and `_` only. The prefix keeps it from being a
-    /// /// keyword of the language it is written in.
+    /// It consists of ASCII letters, digits and `_` only. The prefix keeps it from being a
+    /// keyword of the language it is written in.
     pub(crate) fn give(&mut self, prefix: &str, title: &str) -> String {
         let word: String = title
             .chars()

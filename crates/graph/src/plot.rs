@@ -20,24 +20,24 @@ use drawing::Drawing;
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(crate) struct Plot {
     pub(crate) nodes: Vec<Node>,
-    /// /// The edges between nodes of the same plot, by index.
+    /// The edges between nodes of the same plot, by index.
     pub(crate) edges: Vec<Edge>,
 }
 
 /// One node.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Node {
-    /// /// Tells it apart from all nodes and edges of the graph; `None` if it stands for another node.
+    /// Tells it apart from all nodes and edges of the graph; `None` if it stands for another node.
     pub(crate) id: Option<Id>,
-    /// /// The nodes that it also stands for, where a group is folded.
+    /// The nodes that it also stands for, where a group is folded.
     pub(crate) also: Vec<Id>,
-    /// /// The state that it shows; `None` if it does not show one.
+    /// The state that it shows; `None` if it does not show one.
     pub(crate) state: Option<StateName>,
     /// The machine that it calls.
     pub(crate) calls: Option<MachineId>,
-    /// /// The name by which a [`View`](crate::View) refers to it.
+    /// The name by which a [`View`](crate::View) refers to it.
     pub(crate) key: Option<String>,
-    /// /// How it can be shown differently.
+    /// How it can be shown differently.
     pub(crate) fold: Option<Fold>,
     pub(crate) kind: Kind,
     /// The name of the state, or words.
@@ -46,14 +46,14 @@ pub(crate) struct Node {
     pub(crate) activity: Option<String>,
     pub(crate) tools: Vec<String>,
     pub(crate) limits: Vec<String>,
-    /// /// The instructions that the agent gets there.
+    /// The instructions that the agent gets there.
     pub(crate) instructions: Option<String>,
     pub(crate) standing: Standing,
     /// The branches of a fork.
     pub(crate) branches: Vec<Branch>,
 }
 
-/// /// Tells a node or an edge apart: its number, after those of the calls it is opened in.
+/// Tells a node or an edge apart: its number, after those of the calls it is opened in.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Id(Vec<usize>);
 
@@ -62,7 +62,7 @@ impl Id {
         Self(vec![number])
     }
 
-    /// /// Returns the id of the same node or edge where its machine is drawn inside a call.
+    /// Returns the id of the same node or edge where its machine is drawn inside a call.
     pub(crate) fn within(&self, call: &Self) -> Self {
         Self(call.0.iter().chain(&self.0).copied().collect())
     }
@@ -80,7 +80,7 @@ impl fmt::Display for Id {
     }
 }
 
-/// /// How a node can be shown differently.
+/// How a node can be shown differently.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Fold {
     pub(crate) what: Folds,
@@ -88,14 +88,14 @@ pub(crate) struct Fold {
     pub(crate) open: bool,
 }
 
-/// /// What is drawn inside a node, or hidden.
+/// What is drawn inside a node, or hidden.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Folds {
     /// The machine that is called.
     Call,
     /// The branches of a fork.
     Fork,
-    /// /// States that a person has grouped.
+    /// States that a person has grouped.
     Group,
 }
 
@@ -116,7 +116,7 @@ pub(crate) enum Kind {
     Final(Outcome),
     /// Whatever state an interrupt leaves and returns to.
     Anywhere,
-    /// /// A state that is drawn elsewhere, and how it ends what reaches it.
+    /// A state that is drawn elsewhere, and how it ends what reaches it.
     Reference(Option<Outcome>),
 }
 
@@ -127,12 +127,12 @@ pub(crate) struct Branch {
     pub(crate) plot: Plot,
 }
 
-/// /// One edge for all transitions between the same two nodes in the same line style.
+/// One edge for all transitions between the same two nodes in the same line style.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Edge {
-    /// /// Tells it apart from all nodes and edges of the graph.
+    /// Tells it apart from all nodes and edges of the graph.
     pub(crate) id: Option<Id>,
-    /// /// The edges that it also stands for, where a group is folded.
+    /// The edges that it also stands for, where a group is folded.
     pub(crate) also: Vec<Id>,
     pub(crate) from: usize,
     pub(crate) to: usize,
@@ -147,15 +147,15 @@ pub(crate) struct Edge {
 pub(crate) enum EdgeStyle {
     /// An ordinary transition.
     Plain,
-    /// /// One that a person has to approve.
+    /// One that a person has to approve.
     Approval,
     /// An interrupt, or the way back from it.
     Interrupt,
-    /// /// One that is taken on any event without a transition.
+    /// One that is taken on any event without a transition.
     Fallback,
 }
 
-/// /// The text next to an edge.
+/// The text next to an edge.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Label {
     pub(crate) event: String,
@@ -166,7 +166,7 @@ pub(crate) struct Label {
     pub(crate) definitions: Vec<String>,
 }
 
-/// /// Makes the plot of `machine`, which the run knows by `key`.
+/// Makes the plot of `machine`, which the run knows by `key`.
 pub(crate) fn plot(machine: &Machine, key: Option<&MachineId>, marks: &Marks<'_>) -> Plot {
     let lanes = lanes(machine);
     let mut opened: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
@@ -222,7 +222,7 @@ impl Node {
         }
     }
 
-    /// /// Makes a node of which only the title is known.
+    /// Makes a node of which only the title is known.
     pub(crate) fn bare(kind: Kind, title: String) -> Self {
         Self {
             id: None,

@@ -1,7 +1,7 @@
-//! //! A picture drawn here, without any other program.
+//! A picture drawn here, without any other program.
 //!
-//! //! `shape` and `label` measure, `figure` lays out, `sheet` writes.
-//! //! Everything that a viewer can point at has its full text in a `<title>`.
+//! `shape` and `label` measure, `figure` lays out, `sheet` writes.
+//! Everything that a viewer can point at has its full text in a `<title>`.
 
 mod content;
 mod figure;
@@ -28,7 +28,7 @@ use text::{Face, escaped, fit, width};
 /// The colours an SVG is drawn in.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum ColourScheme {
-    /// /// Light or dark, as the viewer prefers.
+    /// Light or dark, as the viewer prefers.
     #[default]
     Viewer,
     /// Dark on light.
@@ -44,11 +44,11 @@ const MARGIN: f64 = 28.0;
 const PANEL_PAD: f64 = 20.0;
 const PANEL_HEAD: f64 = 34.0;
 
-/// /// The width up to which called machines are placed side by side.
+/// The width up to which called machines are placed side by side.
 const ROW_WIDTH: f64 = 1_100.0;
 
 impl Graph {
-    /// /// Draws an SVG that follows the light or dark scheme of the viewer.
+    /// Draws an SVG that follows the light or dark scheme of the viewer.
     #[must_use]
     pub fn svg(&self) -> String {
         self.svg_in(ColourScheme::Viewer)
@@ -79,7 +79,7 @@ fn draw(graph: &Graph, scheme: ColourScheme) -> String {
     )
 }
 
-/// /// Draws `graph`, and returns the picture and its size.
+/// Draws `graph`, and returns the picture and its size.
 fn sheet_of(graph: &Graph) -> (Sheet, Size) {
     let mut body = Sheet::default();
     let mut page = Page::new(graph, &mut body);
@@ -95,7 +95,7 @@ fn sheet_of(graph: &Graph) -> (Sheet, Size) {
     (body, size)
 }
 
-/// /// Describes the picture in one sentence, for those who do not see it.
+/// Describes the picture in one sentence, for those who do not see it.
 fn described(graph: &Graph) -> String {
     let Some(panel) = graph.panels.first() else {
         return String::new();
@@ -134,12 +134,12 @@ struct Page {
     size: Size,
     /// The upper left corner of the next machine.
     next: Point,
-    /// /// The height of the row of machines that is being filled.
+    /// The height of the row of machines that is being filled.
     row: f64,
 }
 
 impl Page {
-    /// /// Starts a page with the heading.
+    /// Starts a page with the heading.
     fn new(graph: &Graph, sheet: &mut Sheet) -> Self {
         let title = fit(&graph.title, Face::HEADING, 640.0);
         let mut y = MARGIN + 16.0;
@@ -172,7 +172,7 @@ impl Page {
         self.size.height = self.next.y;
     }
 
-    /// /// Draws a called machine in a frame of its own, next to the previous one if there is room.
+    /// Draws a called machine in a frame of its own, next to the previous one if there is room.
     fn called(&mut self, sheet: &mut Sheet, figure: &Figure, id: &str) {
         let heading = fit(&format!("machine {id}"), Face::TITLE, 400.0);
         let inside = figure.size();
@@ -210,7 +210,7 @@ impl Page {
         self.size.width = self.size.width.max(area.x + area.width - MARGIN);
     }
 
-    /// /// Continues below the machines that are side by side.
+    /// Continues below the machines that are side by side.
     fn end_row(&mut self) {
         if self.row > 0.0 {
             self.next = Point {
@@ -231,7 +231,7 @@ impl Page {
     }
 }
 
-/// /// Returns whether `wanted` is true for any plot of `graph`, branches included.
+/// Returns whether `wanted` is true for any plot of `graph`, branches included.
 fn any_plot(graph: &Graph, wanted: &dyn Fn(&Plot) -> bool) -> bool {
     let mut open: Vec<&Plot> = graph.panels.iter().map(|panel| &panel.plot).collect();
     while let Some(plot) = open.pop() {

@@ -1,4 +1,4 @@
-//! //! The same graph shown differently: called machines inside their calls, forks and groups of states folded.
+//! The same graph shown differently: called machines inside their calls, forks and groups of states folded.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -10,13 +10,13 @@ use crate::{
     plot::{Branch, Edge, Fold, Folds, Id, Kind, Node, Plot},
 };
 
-/// /// The separator between a state and the call that its machine is opened in, or its machine.
+/// The separator between a state and the call that its machine is opened in, or its machine.
 const WITHIN: char = '>';
 
-/// /// What is opened and folded in a graph.
+/// What is opened and folded in a graph.
 ///
-/// /// States have the names that they have in their machine; those of a called machine are `MACHINE>STATE`, and where the
-/// /// machine is drawn inside a call, `CALL>STATE`.
+/// States have the names that they have in their machine; those of a called machine are `MACHINE>STATE`, and where the
+/// machine is drawn inside a call, `CALL>STATE`.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct View {
     /// Calls in which the machine is drawn.
@@ -28,7 +28,7 @@ pub struct View {
 }
 
 impl Graph {
-    /// /// Shows the graph as `view` says, and says for each node how it can be shown differently.
+    /// Shows the graph as `view` says, and says for each node how it can be shown differently.
     ///
     /// Nodes and edges keep their ids.
     #[must_use]
@@ -50,7 +50,7 @@ impl Graph {
             self.panels.push(outermost);
         }
         let mut rest: Vec<Panel> = panels.collect();
-        // // A machine that is called only where it is drawn inside needs no place of its own.
+        // A machine that is called only where it is drawn inside needs no place of its own.
         while let Some(index) = rest.iter().position(|panel| shown.stands_alone(panel)) {
             let mut panel = rest.remove(index);
             let prefix = panel.key.as_ref().map(|key| format!("{key}{WITHIN}"));
@@ -64,7 +64,7 @@ impl Graph {
 struct Shown<'v> {
     view: &'v View,
     machines: &'v BTreeMap<MachineId, Panel>,
-    /// /// Machines that are drawn inside some call, and those that some call does not show.
+    /// Machines that are drawn inside some call, and those that some call does not show.
     opened: BTreeSet<MachineId>,
     closed: BTreeSet<MachineId>,
 }
@@ -77,7 +77,7 @@ impl Shown<'_> {
             .is_none_or(|key| self.closed.contains(key) || !self.opened.contains(key))
     }
 
-    /// /// Shows the nodes of a plot, whose states have names that begin with `prefix`.
+    /// Shows the nodes of a plot, whose states have names that begin with `prefix`.
     fn plot(&mut self, plot: &mut Plot, prefix: &str) {
         for node in &mut plot.nodes {
             self.node(node, prefix);
@@ -133,7 +133,7 @@ impl Shown<'_> {
     }
 }
 
-/// /// Gives a plot ids of its own where its machine is drawn inside `call`.
+/// Gives a plot ids of its own where its machine is drawn inside `call`.
 fn move_within(plot: &mut Plot, call: &Id) {
     let nodes = plot.nodes.iter_mut().map(|node| &mut node.id);
     let edges = plot.edges.iter_mut().map(|edge| &mut edge.id);
@@ -158,7 +158,7 @@ fn inside(branches: &[Branch]) -> Vec<Id> {
         .collect()
 }
 
-/// /// Draws the states of a group that are in a plot as one node, in the place of the first.
+/// Draws the states of a group that are in a plot as one node, in the place of the first.
 fn put_together(plot: &mut Plot, group: &BTreeSet<String>, prefix: &str) {
     let is_member = |node: &Node| {
         let state = node.state.as_ref();
@@ -170,7 +170,7 @@ fn put_together(plot: &mut Plot, group: &BTreeSet<String>, prefix: &str) {
     let (Some(&first), 2..) = (members.first(), members.len()) else {
         return;
     };
-    // // The new index of each node.
+    // The new index of each node.
     let mut places = Vec::with_capacity(plot.nodes.len());
     let mut nodes = Vec::new();
     let mut together: Vec<Node> = Vec::new();
@@ -212,7 +212,7 @@ fn put_together(plot: &mut Plot, group: &BTreeSet<String>, prefix: &str) {
     plot.edges = edges;
 }
 
-/// /// Merges several nodes into one.
+/// Merges several nodes into one.
 fn as_one(members: &[Node], group: &BTreeSet<String>) -> Node {
     let titles: Vec<&str> = members.iter().map(|node| node.title.as_str()).collect();
     let standing = members.iter().fold(Standing::default(), |all, node| {

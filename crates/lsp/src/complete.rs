@@ -1,4 +1,4 @@
-//! //! Completion: keys and words from the schema; states, guards and tools by name.
+//! Completion: keys and words from the schema; states, guards and tools by name.
 
 use serde_json::{Value, json};
 
@@ -34,7 +34,7 @@ const OF_STATES: &[&str] = &[
     "parallel",
     "enter",
 ];
-/// /// Keys of maps whose values name states.
+/// Keys of maps whose values name states.
 const OF_MAPS_OF_STATES: &[&str] = &["on", "on-error", "goto"];
 /// Keys whose value names a guard.
 const OF_GUARDS: &[&str] = &["guard", "guards", "all", "any", "not", "gate", "assert"];
@@ -51,7 +51,7 @@ enum ItemKind {
     Value = 12,
 }
 
-/// /// What a name refers to.
+/// What a name refers to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Meaning {
     /// A state.
@@ -64,7 +64,7 @@ pub(crate) enum Meaning {
     Other,
 }
 
-/// /// Returns what the name at a place refers to.
+/// Returns what the name at a place refers to.
 pub(crate) fn meaning(cursor: &Cursor) -> Meaning {
     let mut keys = cursor.keys();
     let (last, before) = (keys.next(), keys.next());
@@ -80,7 +80,7 @@ pub(crate) fn meaning(cursor: &Cursor) -> Meaning {
     }
 }
 
-/// /// Offers what is possible at a byte of a document.
+/// Offers what is possible at a byte of a document.
 pub(crate) fn complete(document: &mut Document, byte: usize) -> Value {
     let is_json = document.is_json();
     let Some(cursor) = Cursor::at(document.text.as_str(), is_json, byte) else {
@@ -131,7 +131,7 @@ pub(crate) fn complete(document: &mut Document, byte: usize) -> Value {
     json!({ "isIncomplete": false, "items": items })
 }
 
-/// /// How words are written at a place.
+/// How words are written at a place.
 #[derive(Debug)]
 struct Syntax {
     is_json: bool,
@@ -149,7 +149,7 @@ impl Syntax {
     }
 }
 
-/// /// Returns whether YAML reads a word without quotes as this text.
+/// Returns whether YAML reads a word without quotes as this text.
 fn is_plain(word: &str) -> bool {
     let starts_well = word
         .chars()
@@ -203,7 +203,7 @@ fn values(cursor: &Cursor, names: &Names, schema: &Schema, syntax: &Syntax) -> V
     items
 }
 
-/// /// Returns the names of the workflows around a place, each once; all names if the place is outside of every workflow.
+/// Returns the names of the workflows around a place, each once; all names if the place is outside of every workflow.
 fn near<'n>(all: &'n [Named], cursor: &Cursor) -> Vec<&'n Named> {
     let from = cursor.word.start;
     let inner = all.iter().filter(|one| one.scope.contains(&from));
@@ -224,7 +224,7 @@ fn item(label: &str, kind: ItemKind, about: Option<&str>, text: String) -> Value
     item
 }
 
-/// /// Returns the name at a place, and what it refers to.
+/// Returns the name at a place, and what it refers to.
 pub(crate) fn name_at<'t>(text: &'t str, cursor: &Cursor) -> Option<&'t str> {
     let name = unquoted(text.get(cursor.word.clone())?);
     (!name.is_empty()).then_some(name)

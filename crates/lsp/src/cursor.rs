@@ -1,14 +1,14 @@
-//! //! Finds the structural position of a place in a workflow file, even if the text is incomplete.
+//! Finds the structural position of a place in a workflow file, even if the text is incomplete.
 //!
-//! //! While somebody types, the file cannot be parsed. Therefore its structure is followed line by line: by
-//! //! indentation in YAML, by brackets in JSON and in YAML's flow style.
+//! While somebody types, the file cannot be parsed. Therefore its structure is followed line by line: by
+//! indentation in YAML, by brackets in JSON and in YAML's flow style.
 
 mod flow;
 mod yaml;
 
 use std::ops::Range;
 
-/// /// A step from a value to something inside it.
+/// A step from a value to something inside it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Step {
     /// The value of a key.
@@ -17,7 +17,7 @@ pub(crate) enum Step {
     Item,
 }
 
-/// /// What is possible at a place.
+/// What is possible at a place.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Wanted {
     /// A key of the object that the path leads to.
@@ -28,14 +28,14 @@ pub(crate) enum Wanted {
     Either,
 }
 
-/// /// What the structure of a text determines about its end.
+/// What the structure of a text determines about its end.
 #[derive(Debug)]
 struct Place {
     path: Vec<Step>,
     wanted: Wanted,
     /// Where the word at the end begins.
     word: usize,
-    /// /// Whether it is between brackets.
+    /// Whether it is between brackets.
     in_flow: bool,
 }
 
@@ -44,16 +44,16 @@ struct Place {
 pub(crate) struct Cursor {
     /// The keys and items from the top of the file to the place.
     pub(crate) path: Vec<Step>,
-    /// /// What is possible there.
+    /// What is possible there.
     pub(crate) wanted: Wanted,
-    /// /// The word at the place, including its quotes.
+    /// The word at the place, including its quotes.
     pub(crate) word: Range<usize>,
     /// Whether a colon follows the word.
     pub(crate) has_colon: bool,
 }
 
 impl Cursor {
-    /// /// Finds the position of a byte; `None` if it is in a comment or in a block of text.
+    /// Finds the position of a byte; `None` if it is in a comment or in a block of text.
     pub(crate) fn at(text: &str, is_json: bool, byte: usize) -> Option<Self> {
         let before = text.get(..byte)?;
         let place = if is_json {
@@ -72,7 +72,7 @@ impl Cursor {
         })
     }
 
-    /// /// Returns whether the word at the place is a key.
+    /// Returns whether the word at the place is a key.
     pub(crate) fn is_key(&self) -> bool {
         match self.wanted {
             Wanted::Key => true,
@@ -95,7 +95,7 @@ impl Cursor {
     }
 }
 
-/// /// Finds the end of the word that begins at `start` and contains the byte `at`.
+/// Finds the end of the word that begins at `start` and contains the byte `at`.
 fn word_end(text: &str, start: usize, at: usize, in_flow: bool) -> usize {
     let word = text.get(start..).unwrap_or_default();
     let line = word.lines().next().unwrap_or_default();
@@ -126,7 +126,7 @@ fn word_end(text: &str, start: usize, at: usize, in_flow: bool) -> usize {
     (start + kept).max(at)
 }
 
-/// /// Returns a word without its quotes.
+/// Returns a word without its quotes.
 pub(crate) fn unquoted(word: &str) -> &str {
     let word = word.trim();
     ['"', '\'']
@@ -142,7 +142,7 @@ pub(crate) fn unquoted(word: &str) -> &str {
 mod tests {
     use super::{Cursor, Step, Wanted, unquoted};
 
-    /// /// Finds the position of `|` in a text, written as a path with what is wanted and the word.
+    /// Finds the position of `|` in a text, written as a path with what is wanted and the word.
     fn place(text: &str, is_json: bool) -> Option<String> {
         let at = text.find('|').unwrap_or(text.len());
         let text = text.replacen('|', "", 1);

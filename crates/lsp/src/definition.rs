@@ -1,4 +1,4 @@
-//! //! Finds where a state or a guard is defined.
+//! Finds where a state or a guard is defined.
 
 use serde_json::{Value, json};
 
@@ -10,7 +10,7 @@ use crate::{
     names::{Named, Names},
 };
 
-/// /// Returns the definition of the name at a byte; null if it does not name anything in the file.
+/// Returns the definition of the name at a byte; null if it does not name anything in the file.
 pub(crate) fn definition(uri: &str, document: &mut Document, byte: usize) -> Value {
     let Some(cursor) = Cursor::at(document.text.as_str(), document.is_json(), byte) else {
         return Value::Null;
@@ -25,11 +25,11 @@ pub(crate) fn definition(uri: &str, document: &mut Document, byte: usize) -> Val
     }
 }
 
-/// /// Finds what a name at a place refers to.
+/// Finds what a name at a place refers to.
 pub(crate) fn find<'n>(names: &'n Names, cursor: &Cursor, name: &str) -> Option<&'n Named> {
     let from = cursor.word.start;
     if cursor.is_key() {
-        // // A key among the states or the guards defines what it names.
+        // A key among the states or the guards defines what it names.
         return match cursor.last_key() {
             Some("states" | "stages") => names.state(name, from),
             Some("guards") => names.guard(name, from),

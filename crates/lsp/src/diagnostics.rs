@@ -1,14 +1,14 @@
-//! //! The diagnostics of a document, as shown by a client.
+//! The diagnostics of a document, as shown by a client.
 
 use interlock_formats::{Diagnostic, Severity};
 use serde_json::{Value, json};
 
 use crate::{answer::range, document::Document, message::notification};
 
-/// /// The maximum number of diagnostics of a document; `interlock check --json` lists all.
+/// The maximum number of diagnostics of a document; `interlock check --json` lists all.
 const DIAGNOSTICS_MAX: usize = 1_000;
 
-/// /// Returns the notification for a document; an empty list clears earlier diagnostics.
+/// Returns the notification for a document; an empty list clears earlier diagnostics.
 pub(crate) fn publish(uri: &str, document: &Document, found: &[Diagnostic]) -> Value {
     let shown: Vec<Value> = found
         .iter()
@@ -21,7 +21,7 @@ pub(crate) fn publish(uri: &str, document: &Document, found: &[Diagnostic]) -> V
     )
 }
 
-/// /// Returns the notification that clears the diagnostics of a document.
+/// Returns the notification that clears the diagnostics of a document.
 pub(crate) fn clear(uri: &str) -> Value {
     notification(
         "textDocument/publishDiagnostics",

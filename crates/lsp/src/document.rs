@@ -9,19 +9,19 @@ use crate::{
     uri::path_of,
 };
 
-/// /// A document and what is known about it.
+/// A document and what is known about it.
 #[derive(Debug)]
 pub(crate) struct Document {
     pub(crate) version: i64,
-    /// /// The number of its edition; no two texts of a server have the same.
+    /// The number of its edition; no two texts of a server have the same.
     pub(crate) edition: u64,
     pub(crate) text: Text,
-    /// /// Its path, or its address if it has no path.
+    /// Its path, or its address if it has no path.
     pub(crate) name: String,
-    /// /// The names as of the last text with correct syntax, and whether that is the current text.
+    /// The names as of the last text with correct syntax, and whether that is the current text.
     names: Option<Names>,
     names_are_current: bool,
-    /// /// Whether it was a workflow when last checked.
+    /// Whether it was a workflow when last checked.
     workflow: Option<bool>,
     format: &'static str,
     schema: Option<Schema>,
@@ -42,7 +42,7 @@ impl Document {
         }
     }
 
-    /// /// Sets a new text, or changes part of the current one.
+    /// Sets a new text, or changes part of the current one.
     pub(crate) fn change(&mut self, range: Option<(Position, Position)>, text: &str) {
         match range {
             Some((start, end)) => self.text.replace(start, end, text),
@@ -60,7 +60,7 @@ impl Document {
         self.name.ends_with(".json")
     }
 
-    /// /// Returns whether questions about it are answered: it is a workflow, or is where workflows are kept.
+    /// Returns whether questions about it are answered: it is a workflow, or is where workflows are kept.
     pub(crate) fn is_answered(&mut self) -> bool {
         self.is_at_home() || self.workflow.unwrap_or_else(|| self.is_workflow())
     }
@@ -71,7 +71,7 @@ impl Document {
         is_one
     }
 
-    /// /// Returns whether it was a workflow when last checked.
+    /// Returns whether it was a workflow when last checked.
     pub(crate) fn was_workflow(&self) -> bool {
         self.workflow == Some(true)
     }
@@ -80,7 +80,7 @@ impl Document {
         is_at_home(&self.name)
     }
 
-    /// /// Stores the results of a check if the document is still the one that was checked.
+    /// Stores the results of a check if the document is still the one that was checked.
     pub(crate) fn learn(&mut self, is_workflow: bool, names: Option<(Names, &'static str)>) {
         self.workflow = Some(is_workflow);
         if let Some((names, format)) = names {
@@ -90,7 +90,7 @@ impl Document {
         }
     }
 
-    /// /// Returns the names it defines; the previous ones while its syntax is broken.
+    /// Returns the names it defines; the previous ones while its syntax is broken.
     pub(crate) fn names(&mut self) -> &Names {
         if !self.names_are_current {
             if let Some((names, format)) = Names::of(&self.source()) {
@@ -104,7 +104,7 @@ impl Document {
         self.names.get_or_insert_default()
     }
 
-    /// /// Returns the names as last read, and the schema; reads them if they have never been read.
+    /// Returns the names as last read, and the schema; reads them if they have never been read.
     pub(crate) fn known(&mut self) -> (&Names, &Schema) {
         if self.names.is_none() {
             self.names();
@@ -122,7 +122,7 @@ impl Document {
     }
 }
 
-/// /// Guesses the format of a text that cannot be parsed, by the keys at the beginning of its lines.
+/// Guesses the format of a text that cannot be parsed, by the keys at the beginning of its lines.
 fn format_by_lines(text: &str) -> &'static str {
     let mut lines = text.lines().peekable();
     while let Some(line) = lines.next() {
@@ -143,20 +143,20 @@ fn format_by_lines(text: &str) -> &'static str {
     "native"
 }
 
-/// /// Returns whether a file is a workflow; a workflow remains one while its syntax is broken by an edit.
+/// Returns whether a file is a workflow; a workflow remains one while its syntax is broken by an edit.
 pub(crate) fn kind_of(source: &Source, was_workflow: bool) -> bool {
     !is_of_another_kind(&source.name)
         && may_be_workflow(source)
         && (was_workflow || is_at_home(&source.name) || format_of(source).is_some())
 }
 
-/// /// Returns whether a file is where workflows are kept.
+/// Returns whether a file is where workflows are kept.
 fn is_at_home(name: &str) -> bool {
     let home = ["/.interlock/workflows/", "/.flowstate/"];
     !is_of_another_kind(name) && home.iter().any(|folder| name.contains(folder))
 }
 
-/// /// Returns whether it is another file that belongs to a workflow.
+/// Returns whether it is another file that belongs to a workflow.
 fn is_of_another_kind(name: &str) -> bool {
     let other = [".test.yaml", ".test.yml", ".properties.yaml"];
     other.iter().any(|end| name.ends_with(end))

@@ -4,9 +4,9 @@ use std::io::{self, BufRead, Read as _, Write};
 
 use serde_json::Value;
 
-/// /// The maximum number of bytes of a message.
+/// The maximum number of bytes of a message.
 const MESSAGE_BYTES_MAX: usize = 64 * 1024 * 1024;
-/// /// The maximum number of bytes of a header line.
+/// The maximum number of bytes of a header line.
 const HEADER_BYTES_MAX: u64 = 8 * 1024;
 
 /// Why no message could be read.
@@ -15,12 +15,12 @@ pub enum FramingError {
     /// The stream broke, or ended within a message.
     #[error("the client's messages cannot be read: {0}")]
     Stream(#[from] io::Error),
-    /// /// What was received is not the header of a message.
+    /// What was received is not the header of a message.
     #[error("this is not a message of the language server protocol: {0}")]
     Header(String),
 }
 
-/// /// Reads the next message; `None` if the stream has ended. A body that is not JSON is [`Value::Null`].
+/// Reads the next message; `None` if the stream has ended. A body that is not JSON is [`Value::Null`].
 ///
 /// # Errors
 /// The stream cannot be followed any further.

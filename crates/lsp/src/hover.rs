@@ -1,4 +1,4 @@
-//! //! Describes the word under the pointer.
+//! Describes the word under the pointer.
 
 use serde_json::{Value, json};
 
@@ -10,7 +10,7 @@ use crate::{
     document::Document,
 };
 
-/// /// Describes the word at a byte; null if nothing is known about it.
+/// Describes the word at a byte; null if nothing is known about it.
 pub(crate) fn hover(document: &mut Document, byte: usize) -> Value {
     let Some(cursor) = Cursor::at(document.text.as_str(), document.is_json(), byte) else {
         return Value::Null;

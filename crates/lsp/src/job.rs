@@ -1,10 +1,10 @@
-//! //! The check of a document, which may run concurrently with requests.
+//! The check of a document, which may run concurrently with requests.
 
 use interlock_formats::{Diagnostic, Source};
 
 use crate::{document::kind_of, names::Names};
 
-/// /// A document as of its last change.
+/// A document as of its last change.
 #[derive(Debug)]
 pub struct Job {
     pub(crate) uri: String,
@@ -14,7 +14,7 @@ pub struct Job {
     pub(crate) was_workflow: bool,
 }
 
-/// /// The results of checking a document.
+/// The results of checking a document.
 #[derive(Debug)]
 pub struct Checked {
     pub(crate) uri: String,
@@ -25,7 +25,7 @@ pub struct Checked {
 }
 
 impl Job {
-    /// /// Checks the document with `check`, which is called only for workflows.
+    /// Checks the document with `check`, which is called only for workflows.
     #[must_use]
     pub fn run(self, check: &dyn Fn(&Source) -> Vec<Diagnostic>) -> Checked {
         let is_workflow = kind_of(&self.source, self.was_workflow);

@@ -1,7 +1,7 @@
 //! A language server for workflow files in all four formats.
 //!
-//! //! Messages come in and go out as JSON values: this crate knows no disk, no clock and no thread. Files are
-//! //! checked by the owner of the server, concurrently with requests, because a check needs the workflows next to the file.
+//! Messages come in and go out as JSON values: this crate knows no disk, no clock and no thread. Files are
+//! checked by the owner of the server, concurrently with requests, because a check needs the workflows next to the file.
 
 mod answer;
 mod complete;

@@ -4,20 +4,20 @@ use serde_json::{Value, json};
 
 use crate::text::Position;
 
-/// /// A message from a client.
+/// A message from a client.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Incoming {
-    /// /// A request that is to be answered.
+    /// A request that is to be answered.
     Request {
         id: Value,
         method: String,
         params: Value,
     },
-    /// /// A notification that is not answered.
+    /// A notification that is not answered.
     Notification { method: String, params: Value },
-    /// /// An answer to us; we do not send requests.
+    /// An answer to us; we do not send requests.
     Response,
-    /// /// Not a valid message; contains its id if it has one.
+    /// Not a valid message; contains its id if it has one.
     Invalid(Value),
 }
 
@@ -46,7 +46,7 @@ impl RequestError {
         }
     }
 
-    /// /// Returns the error for a missing or invalid field.
+    /// Returns the error for a missing or invalid field.
     pub(crate) fn params(field: &str) -> Self {
         Self::new(
             ErrorCode::InvalidParams,

@@ -1,12 +1,12 @@
-//! //! The states and guards of a file, with their places.
+//! The states and guards of a file, with their places.
 
 use std::ops::Range;
 
 use interlock_formats::{Entry, Node, Source, Tree};
 
-/// /// The depth up to which nested states are searched.
+/// The depth up to which nested states are searched.
 const DEPTH_MAX: usize = 8;
-/// /// The number of characters of a state's text that are shown.
+/// The number of characters of a state's text that are shown.
 const TEXT_MAX: usize = 300;
 
 /// What a file defines.
@@ -22,18 +22,18 @@ pub(crate) struct Named {
     pub(crate) name: String,
     /// The bytes of its name.
     pub(crate) at: Range<usize>,
-    /// /// The bytes of its whole definition.
+    /// The bytes of its whole definition.
     pub(crate) whole: Range<usize>,
-    /// /// The bytes of its workflow; a file may contain several.
+    /// The bytes of its workflow; a file may contain several.
     pub(crate) scope: Range<usize>,
-    /// /// What is known about it, in one or a few lines.
+    /// What is known about it, in one or a few lines.
     pub(crate) about: String,
-    /// /// Its transitions by event, each with its place.
+    /// Its transitions by event, each with its place.
     pub(crate) events: Vec<(String, Range<usize>)>,
 }
 
 impl Names {
-    /// /// Reads the names of a file; `None` if its syntax is broken.
+    /// Reads the names of a file; `None` if its syntax is broken.
     pub(crate) fn of(source: &Source) -> Option<(Self, &'static str)> {
         let tree = Tree::read(source).ok()?;
         let mut names = Self::default();
@@ -53,7 +53,7 @@ impl Names {
         Some((names, tree.format))
     }
 
-    /// /// Adds what a workflow defines, including the workflows within it.
+    /// Adds what a workflow defines, including the workflows within it.
     fn add(&mut self, definition: &Node, source: &Source, depth: usize) {
         let Some(depth) = depth.checked_sub(1) else {
             return;
@@ -92,25 +92,25 @@ impl Names {
         }
     }
 
-    /// /// Adds the states within a state: what runs for each item, or in each branch.
+    /// Adds the states within a state: what runs for each item, or in each branch.
     fn add_below(&mut self, state: &Node, source: &Source, depth: usize) {
         if let Some(arguments) = state.get("arguments") {
             self.add(&arguments.value, source, depth);
         }
     }
 
-    /// /// Finds the state that a name refers to at a byte.
+    /// Finds the state that a name refers to at a byte.
     pub(crate) fn state(&self, name: &str, from: usize) -> Option<&Named> {
         meant(&self.states, name, from)
     }
 
-    /// /// Finds the guard that a name refers to at a byte.
+    /// Finds the guard that a name refers to at a byte.
     pub(crate) fn guard(&self, name: &str, from: usize) -> Option<&Named> {
         meant(&self.guards, name, from)
     }
 }
 
-/// /// Finds the name in the innermost workflow around `from` that defines it; elsewhere if none of them does.
+/// Finds the name in the innermost workflow around `from` that defines it; elsewhere if none of them does.
 fn meant<'n>(all: &'n [Named], name: &str, from: usize) -> Option<&'n Named> {
     let of_name = || all.iter().filter(|one| one.name == name);
     of_name()
@@ -156,7 +156,7 @@ fn guard_of(guard: &Entry, source: &Source, scope: &Range<usize>) -> Named {
     }
 }
 
-/// /// Describes what a state does, from the fields of each format.
+/// Describes what a state does, from the fields of each format.
 fn about(state: &Node) -> String {
     let mut lines = Vec::new();
     for key in ["description", "instructions", "task", "prompt", "goal"] {

@@ -1,4 +1,4 @@
-//! //! Queries of the JSON Schemas of the formats: what is possible at a place.
+//! Queries of the JSON Schemas of the formats: what is possible at a place.
 
 use std::collections::BTreeSet;
 
@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use crate::cursor::Step;
 
-/// /// The maximum number of references followed from one place.
+/// The maximum number of references followed from one place.
 const SCHEMAS_MAX: usize = 400;
 
 /// The schema of one format.
@@ -54,7 +54,7 @@ impl Schema {
         found
     }
 
-    /// /// Returns the keys that an object at `path` may have.
+    /// Returns the keys that an object at `path` may have.
     pub(crate) fn properties(&self, path: &[Step]) -> Vec<Property<'_>> {
         let mut names = BTreeSet::new();
         let schemas = self.at(path).into_iter();
@@ -66,7 +66,7 @@ impl Schema {
             .collect()
     }
 
-    /// /// Returns the words that a value at `path` may be.
+    /// Returns the words that a value at `path` may be.
     pub(crate) fn words(&self, path: &[Step]) -> Vec<String> {
         let mut words = Vec::new();
         for schema in self.at(path) {
@@ -89,14 +89,14 @@ impl Schema {
         words
     }
 
-    /// /// Returns the description of a key of the object at `path`.
+    /// Returns the description of a key of the object at `path`.
     pub(crate) fn describe(&self, path: &[Step], key: &str) -> Option<String> {
         let objects = self.at(path);
         let direct = objects
             .iter()
             .filter_map(|schema| schema.get("properties")?.get(key))
             .find_map(description);
-        // // A key that a person chose is described by its value.
+        // A key that a person chose is described by its value.
         let of_value = || {
             let others = objects
                 .iter()
@@ -107,7 +107,7 @@ impl Schema {
         direct.or_else(of_value)
     }
 
-    /// /// Returns whether a value of a property is always an object or a list.
+    /// Returns whether a value of a property is always an object or a list.
     pub(crate) fn holds_lines(&self, property: &Property<'_>) -> bool {
         let kinds = self.choices(property.schema);
         let mut kinds = kinds
@@ -147,7 +147,7 @@ impl Property<'_> {
     }
 }
 
-/// /// Returns the schemas of what is inside a value.
+/// Returns the schemas of what is inside a value.
 fn below<'s>(schema: &'s Value, step: &Step) -> Vec<&'s Value> {
     match step {
         Step::Key(key) => {

@@ -15,8 +15,8 @@ use crate::{
 
 /// A language server for one client.
 ///
-/// /// Requests come before diagnostics: [`Server::job`] returns a document only when no message waits, and the
-/// /// results are published only if the document is still the same.
+/// Requests come before diagnostics: [`Server::job`] returns a document only when no message waits, and the
+/// results are published only if the document is still the same.
 #[derive(Default)]
 pub struct Server {
     phase: Phase,
@@ -28,7 +28,7 @@ pub struct Server {
     unchecked: BTreeSet<String>,
     /// Whether a document is being checked.
     is_checking: bool,
-    /// /// The number of changes of all documents so far.
+    /// The number of changes of all documents so far.
     changes: u64,
 }
 
@@ -56,7 +56,7 @@ impl Server {
         Self::default()
     }
 
-    /// /// Receives a message; a request that is cancelled before its turn is answered at once.
+    /// Receives a message; a request that is cancelled before its turn is answered at once.
     pub fn receive(&mut self, message: Value) {
         let message = Incoming::from(message);
         match &message {
@@ -80,13 +80,13 @@ impl Server {
         self.outbox.push(response(wanted, Err(error)));
     }
 
-    /// /// Returns whether [`Server::step`] has nothing to do and nothing to send.
+    /// Returns whether [`Server::step`] has nothing to do and nothing to send.
     #[must_use]
     pub fn is_idle(&self) -> bool {
         self.inbox.is_empty() && self.outbox.is_empty()
     }
 
-    /// /// Returns the next document to be checked; `None` if there is none, messages wait, or a check is running.
+    /// Returns the next document to be checked; `None` if there is none, messages wait, or a check is running.
     pub fn job(&mut self) -> Option<Job> {
         if !self.is_idle() || self.is_checking {
             return None;
@@ -102,11 +102,11 @@ impl Server {
         })
     }
 
-    /// /// Receives the results of a check and publishes them.
+    /// Receives the results of a check and publishes them.
     pub fn finish(&mut self, checked: Checked) {
         self.is_checking = false;
         let document = self.documents.get_mut(&checked.uri);
-        // // A document that has changed meanwhile is checked again.
+        // A document that has changed meanwhile is checked again.
         let Some(document) = document.filter(|one| one.edition == checked.edition) else {
             return;
         };
@@ -115,19 +115,19 @@ impl Server {
         self.outbox.push(message);
     }
 
-    /// /// Returns whether the client has asked the server to end.
+    /// Returns whether the client has asked the server to end.
     #[must_use]
     pub const fn has_ended(&self) -> bool {
         self.has_ended
     }
 
-    /// /// Returns whether the client has shut the server down, as it must before it asks it to end.
+    /// Returns whether the client has shut the server down, as it must before it asks it to end.
     #[must_use]
     pub fn is_shut_down(&self) -> bool {
         self.phase == Phase::ShutDown
     }
 
-    /// /// Does one piece of work, and returns the messages to be sent.
+    /// Does one piece of work, and returns the messages to be sent.
     pub fn step(&mut self) -> Vec<Value> {
         if let Some(message) = self.inbox.pop_front() {
             self.handle(message);
@@ -222,7 +222,7 @@ impl Server {
             }
             "textDocument/didChange" => self.change(params)?,
             "textDocument/didSave" => {
-                // // Another file may have changed meanwhile: the files that refer to it are checked again.
+                // Another file may have changed meanwhile: the files that refer to it are checked again.
                 self.unchecked.extend(self.documents.keys().cloned());
             }
             "textDocument/didClose" => {
@@ -259,7 +259,7 @@ impl Server {
         Ok(())
     }
 
-    /// /// Marks a document as unchecked.
+    /// Marks a document as unchecked.
     fn touch(&mut self, uri: &str) {
         self.changes += 1;
         if let Some(document) = self.documents.get_mut(uri) {
@@ -284,7 +284,7 @@ fn version(params: &Value) -> i64 {
         .unwrap_or_default()
 }
 
-/// /// Returns the capabilities of the server.
+/// Returns the capabilities of the server.
 fn capabilities() -> Value {
     json!({
         "capabilities": {

@@ -39,7 +39,7 @@ fn symbol(text: &Text, named: &Named, kind: SymbolKind) -> Value {
             })
         })
         .collect();
-    // // Clients refuse a symbol whose name is outside of its range.
+    // Clients refuse a symbol whose name is outside of its range.
     let whole = named.whole.start.min(named.at.start)..named.whole.end.max(named.at.end);
     json!({
         "name": shown(&named.name),

@@ -1,13 +1,13 @@
-//! //! The text of a document, with positions as in the protocol: in UTF-16 units.
+//! The text of a document, with positions as in the protocol: in UTF-16 units.
 
 use std::ops::Range;
 
-/// /// A position in a text: line and column from 0, the column in UTF-16 units.
+/// A position in a text: line and column from 0, the column in UTF-16 units.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Position {
     /// The line.
     pub line: usize,
-    /// /// The number of UTF-16 units before it in its line.
+    /// The number of UTF-16 units before it in its line.
     pub character: usize,
 }
 
@@ -20,7 +20,7 @@ pub struct Text {
 }
 
 impl Text {
-    /// /// Creates a text.
+    /// Creates a text.
     pub fn new(text: impl Into<String>) -> Self {
         let text = text.into();
         let lines = line_starts(&text);
@@ -33,16 +33,16 @@ impl Text {
         &self.text
     }
 
-    /// /// Replaces the text between two positions; a position after the end of a line means the end of the line.
+    /// Replaces the text between two positions; a position after the end of a line means the end of the line.
     pub fn replace(&mut self, start: Position, end: Position, with: &str) {
         let (start, end) = (self.byte(start), self.byte(end));
-        // // A client that gives the end first means the same range.
+        // A client that gives the end first means the same range.
         let (start, end) = (start.min(end), start.max(end));
         self.text.replace_range(start..end, with);
         self.lines = line_starts(&self.text);
     }
 
-    /// /// Returns the byte offset of a position.
+    /// Returns the byte offset of a position.
     #[must_use]
     pub fn byte(&self, position: Position) -> usize {
         let Some(line) = self.line(position.line) else {
@@ -52,7 +52,7 @@ impl Text {
         let mut byte = line.start;
         for letter in self.text.get(line).unwrap_or_default().chars() {
             units += letter.len_utf16();
-            // // The middle of a surrogate pair counts as its beginning.
+            // The middle of a surrogate pair counts as its beginning.
             if units > position.character {
                 break;
             }
@@ -61,7 +61,7 @@ impl Text {
         byte
     }
 
-    /// /// Returns the position of a byte.
+    /// Returns the position of a byte.
     #[must_use]
     pub fn position(&self, byte: usize) -> Position {
         let byte = byte.min(self.text.len());
@@ -100,7 +100,7 @@ impl Text {
     }
 }
 
-/// /// Finds where lines begin: after `\n`, `\r\n` and `\r`.
+/// Finds where lines begin: after `\n`, `\r\n` and `\r`.
 fn line_starts(text: &str) -> Vec<usize> {
     let bytes = text.as_bytes();
     let mut starts = vec![0];

@@ -1,17 +1,17 @@
-//! //! Addresses of documents, and their paths.
+//! Addresses of documents, and their paths.
 
-/// /// Returns the path of a `file:` address; any other address as it is.
+/// Returns the path of a `file:` address; any other address as it is.
 #[must_use]
 pub fn path_of(uri: &str) -> String {
     let Some(rest) = uri.strip_prefix("file://") else {
         return uri.to_owned();
     };
-    // // A host may precede the path; only files of this machine are opened.
+    // A host may precede the path; only files of this machine are opened.
     let path = rest.find('/').and_then(|at| rest.get(at..)).unwrap_or(rest);
     decoded(path)
 }
 
-/// /// Decodes `%` followed by two hexadecimal digits; any other `%` stays.
+/// Decodes `%` followed by two hexadecimal digits; any other `%` stays.
 fn decoded(text: &str) -> String {
     let mut bytes = Vec::with_capacity(text.len());
     let mut rest = text.as_bytes();

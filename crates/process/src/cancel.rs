@@ -1,4 +1,4 @@
-//! //! Lets another thread end what is under way.
+//! Lets another thread end what is under way.
 
 use std::{
     io::{self, PipeReader, PipeWriter},
@@ -13,15 +13,15 @@ use tokio::sync::watch;
 /// How something is to be ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Stop {
-    /// /// It is asked to end first.
+    /// It is asked to end first.
     Gently,
-    /// /// It is killed.
+    /// It is killed.
     AtOnce,
 }
 
-/// /// Ends what is under way from another thread: a program, a request, a wait. Clones are the same token.
+/// Ends what is under way from another thread: a program, a request, a wait. Clones are the same token.
 ///
-/// /// Once set, it stays set; a request to end gently does not take back a request to kill.
+/// Once set, it stays set; a request to end gently does not take back a request to kill.
 #[derive(Debug, Clone)]
 pub struct Cancel(Arc<Flags>);
 
@@ -31,11 +31,11 @@ struct Flags {
     killed: Flag,
 }
 
-/// /// Something that is set once and wakes whoever waits for it.
+/// Something that is set once and wakes whoever waits for it.
 #[derive(Debug)]
 struct Flag {
     is_set: watch::Sender<bool>,
-    /// /// The write end of a pipe: closed when the flag is set, so that the read end hangs up.
+    /// The write end of a pipe: closed when the flag is set, so that the read end hangs up.
     open: Mutex<Option<PipeWriter>>,
     end: PipeReader,
 }
@@ -73,18 +73,18 @@ impl Cancel {
         })))
     }
 
-    /// /// Ends what is under way and anything started later; what runs is asked to end, and killed if it does not.
+    /// Ends what is under way and anything started later; what runs is asked to end, and killed if it does not.
     pub fn cancel(&self) {
         self.0.cancelled.set();
     }
 
-    /// /// Cancels, and kills what runs without asking it to end first.
+    /// Cancels, and kills what runs without asking it to end first.
     pub fn kill(&self) {
         self.0.killed.set();
         self.0.cancelled.set();
     }
 
-    /// /// Sets the token to `stop`.
+    /// Sets the token to `stop`.
     pub fn stop(&self, stop: Stop) {
         match stop {
             Stop::Gently => self.cancel(),
@@ -92,19 +92,19 @@ impl Cancel {
         }
     }
 
-    /// /// Returns whether it was set.
+    /// Returns whether it was set.
     #[must_use]
     pub fn is_cancelled(&self) -> bool {
         self.0.cancelled.is_set()
     }
 
-    /// /// Returns whether what runs is to be killed without being asked to end.
+    /// Returns whether what runs is to be killed without being asked to end.
     #[must_use]
     pub fn is_killed(&self) -> bool {
         self.0.killed.is_set()
     }
 
-    /// /// Returns how far it was set; `None` if it was not.
+    /// Returns how far it was set; `None` if it was not.
     #[must_use]
     pub fn stopped(&self) -> Option<Stop> {
         if self.is_killed() {
@@ -113,21 +113,21 @@ impl Cancel {
         self.is_cancelled().then_some(Stop::Gently)
     }
 
-    /// /// Returns a descriptor that hangs up when the token is set, to be polled with others.
+    /// Returns a descriptor that hangs up when the token is set, to be polled with others.
     #[must_use]
     pub fn cancelled_fd(&self) -> BorrowedFd<'_> {
         self.0.cancelled.end.as_fd()
     }
 
-    /// /// Returns a descriptor that hangs up when what runs is to be killed.
+    /// Returns a descriptor that hangs up when what runs is to be killed.
     #[must_use]
     pub fn killed_fd(&self) -> BorrowedFd<'_> {
         self.0.killed.end.as_fd()
     }
 
-    /// /// Returns a descriptor that hangs up when the token is set further than `seen`; `None` if it cannot be.
+    /// Returns a descriptor that hangs up when the token is set further than `seen`; `None` if it cannot be.
     ///
-    /// /// If it was set since the caller looked, the descriptor has hung up already, so that polling it returns at once.
+    /// If it was set since the caller looked, the descriptor has hung up already, so that polling it returns at once.
     #[must_use]
     pub fn fd_beyond(&self, seen: Option<Stop>) -> Option<BorrowedFd<'_>> {
         match seen {
@@ -137,10 +137,10 @@ impl Cancel {
         }
     }
 
-    /// /// Blocks until it is set, for at most `time`; returns whether it was set.
+    /// Blocks until it is set, for at most `time`; returns whether it was set.
     #[must_use]
     pub fn wait(&self, time: Duration) -> bool {
-        // // A deadline that the clock cannot represent is no bound.
+        // A deadline that the clock cannot represent is no bound.
         let end = Instant::now().checked_add(time);
         while !self.is_cancelled() {
             let left = end.map_or(LONGEST, |end| {
@@ -150,14 +150,14 @@ impl Cancel {
                 return false;
             }
             let left = Timespec::try_from(left).ok();
-            // // Whether interrupted or not, everything is checked again.
+            // Whether interrupted or not, everything is checked again.
             let hung_up = PollFd::from_borrowed_fd(self.cancelled_fd(), PollFlags::IN);
             let _ = poll(&mut [hung_up], left.as_ref());
         }
         true
     }
 
-    /// /// Completes when the token is set.
+    /// Completes when the token is set.
     pub async fn cancelled(&self) {
         // The sender lives as long as `self`.
         let _ = self
@@ -170,7 +170,7 @@ impl Cancel {
     }
 }
 
-/// /// The longest time for which every system can wait at once.
+/// The longest time for which every system can wait at once.
 const LONGEST: Duration = Duration::from_hours(24);
 
 #[cfg(test)]

@@ -1,8 +1,8 @@
-//! //! The part of an output that is kept: its beginning and its end.
+//! The part of an output that is kept: its beginning and its end.
 
 use std::collections::VecDeque;
 
-/// /// The beginning and the end of an output, and its total length.
+/// The beginning and the end of an output, and its total length.
 #[derive(Debug, Default)]
 pub struct HeadTail {
     head: Vec<u8>,
@@ -12,7 +12,7 @@ pub struct HeadTail {
 }
 
 impl HeadTail {
-    /// /// Creates an empty one that keeps at most `bytes_max` bytes.
+    /// Creates an empty one that keeps at most `bytes_max` bytes.
     #[must_use]
     pub fn new(bytes_max: usize) -> Self {
         Self {
@@ -21,7 +21,7 @@ impl HeadTail {
         }
     }
 
-    /// /// Adds the next bytes of the output.
+    /// Adds the next bytes of the output.
     pub fn take(&mut self, bytes: &[u8]) {
         self.total = self
             .total
@@ -37,13 +37,13 @@ impl HeadTail {
         self.tail.drain(..over);
     }
 
-    /// /// Returns the number of bytes of the whole output.
+    /// Returns the number of bytes of the whole output.
     #[must_use]
     pub const fn total(&self) -> u64 {
         self.total
     }
 
-    /// /// Returns the number of bytes left out between the beginning and the end.
+    /// Returns the number of bytes left out between the beginning and the end.
     #[must_use]
     pub fn left_out(&self) -> u64 {
         let kept = self.head.len() + self.tail.len();
@@ -51,9 +51,9 @@ impl HeadTail {
             .saturating_sub(u64::try_from(kept).unwrap_or(u64::MAX))
     }
 
-    /// /// Returns what is kept as text; `notice` makes the line that replaces what is left out.
+    /// Returns what is kept as text; `notice` makes the line that replaces what is left out.
     ///
-    /// /// Bytes that are not UTF-8 are replaced. A character that was cut in two is left out.
+    /// Bytes that are not UTF-8 are replaced. A character that was cut in two is left out.
     pub fn text(&self, notice: impl FnOnce(u64) -> String) -> String {
         let (left, right) = self.tail.as_slices();
         let left_out = self.left_out();

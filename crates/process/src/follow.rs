@@ -1,4 +1,4 @@
-//! //! Follows a started program and its group until they end.
+//! Follows a started program and its group until they end.
 
 use std::{
     os::{fd::OwnedFd, unix::process::ExitStatusExt as _},
@@ -22,18 +22,18 @@ use crate::{
     waker::Waker,
 };
 
-/// /// How long other members of the group may go on after the program has ended, as `>(…)` does.
+/// How long other members of the group may go on after the program has ended, as `>(…)` does.
 const LINGER: Duration = Duration::from_millis(200);
-/// /// How long they then have to end.
+/// How long they then have to end.
 const LEFTOVERS_KILL_AFTER: Duration = Duration::from_secs(1);
-/// /// The longest time for which a group is waited for after it was killed.
+/// The longest time for which a group is waited for after it was killed.
 const GONE_AFTER: Duration = Duration::from_secs(2);
-/// /// Time between two checks of a group whose leader has ended.
+/// Time between two checks of a group whose leader has ended.
 const LOOK_EVERY: Duration = Duration::from_millis(10);
-/// /// Stack size of the thread that only waits.
+/// Stack size of the thread that only waits.
 const STACK_BYTES: usize = 64 * 1024;
 
-/// /// An output of a program.
+/// An output of a program.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Stream {
     /// Standard output.
@@ -42,9 +42,9 @@ pub enum Stream {
     Err,
 }
 
-/// /// Runs `program` to its end and to the end of its group.
+/// Runs `program` to its end and to the end of its group.
 ///
-/// /// `take` gets what it prints, as it comes. A group that is asked to end is killed after five seconds.
+/// `take` gets what it prints, as it comes. A group that is asked to end is killed after five seconds.
 ///
 /// # Errors
 /// The program was not started.
@@ -62,7 +62,7 @@ pub fn run(
     let started = spawn::spawn(program, terminal)?;
     let mut child = started.child;
     let group = Pid::from_child(&child);
-    // // Without a record, the group is found by its environment.
+    // Without a record, the group is found by its environment.
     let _noted = records.note(group).ok();
     let out = started.merged.map(OwnedFd::from);
     let out = out.or_else(|| child.stdout.take().map(OwnedFd::from));
@@ -105,14 +105,14 @@ pub fn run(
     Ok(follow.follow(take))
 }
 
-/// /// Wakes the following thread whenever the leader of `group` stops or ends.
+/// Wakes the following thread whenever the leader of `group` stops or ends.
 fn watch(group: Pid, waker: Arc<Waker>) -> std::io::Result<()> {
     let wait = move || {
         loop {
             let options = WaitIdOptions::EXITED | WaitIdOptions::STOPPED | WaitIdOptions::NOWAIT;
             match waitid(WaitId::Pid(group), options) {
                 Ok(Some(status)) if status.stopped() => {
-                    // // Consumed, so that it is not reported twice.
+                    // Consumed, so that it is not reported twice.
                     let taken = WaitIdOptions::STOPPED | WaitIdOptions::NOHANG;
                     let _ = waitid(WaitId::Pid(group), taken);
                     waker.wake_halted();
@@ -130,7 +130,7 @@ fn watch(group: Pid, waker: Arc<Waker>) -> std::io::Result<()> {
         .map(drop)
 }
 
-/// /// Why a group is being ended, and when it is killed.
+/// Why a group is being ended, and when it is killed.
 #[derive(Debug, Clone, Copy)]
 struct Ending {
     why: Why,
@@ -145,7 +145,7 @@ enum Why {
     LeftOver,
 }
 
-/// /// How the leader ended.
+/// How the leader ended.
 #[derive(Debug, Clone, Copy)]
 struct Ended {
     status: ExitStatus,
@@ -157,7 +157,7 @@ struct Follow<'a> {
     child: Child,
     group: Pid,
     cancel: &'a Cancel,
-    /// /// How far the token was set when it was last checked.
+    /// How far the token was set when it was last checked.
     seen: Option<Stop>,
     waker: Arc<Waker>,
     out: OutputPipe,
@@ -191,7 +191,7 @@ impl Follow<'_> {
         }
     }
 
-    /// /// Waits until something may have happened.
+    /// Waits until something may have happened.
     fn wait(&self) {
         let input = PollFlags::IN;
         let mut fds = vec![PollFd::from_borrowed_fd(self.waker.woken(), input)];
@@ -211,17 +211,17 @@ impl Follow<'_> {
         );
         let next = self.next_look(Instant::now());
         let timeout = next.and_then(|next| Timespec::try_from(next).ok());
-        // // Whether interrupted or not, everything is checked again.
+        // Whether interrupted or not, everything is checked again.
         let _ = poll(&mut fds, timeout.as_ref());
     }
 
-    /// /// Returns how long nothing changes by itself.
+    /// Returns how long nothing changes by itself.
     fn next_look(&self, now: Instant) -> Option<Duration> {
         if self.ended.is_some() {
             return Some(LOOK_EVERY);
         }
         let next = match self.ending {
-            // // Killed: an end that the system does not report is not waited for.
+            // Killed: an end that the system does not report is not waited for.
             Some(ending) if ending.killed => ending.kill_at.checked_add(GONE_AFTER),
             Some(ending) => Some(ending.kill_at),
             None => self.deadline,
@@ -235,7 +235,7 @@ impl Follow<'_> {
         out || err
     }
 
-    /// /// Checks whether the leader has ended.
+    /// Checks whether the leader has ended.
     fn look(&mut self, now: Instant) {
         if self.ended.is_some() {
             return;
@@ -251,7 +251,7 @@ impl Follow<'_> {
         });
     }
 
-    /// /// Ends the group where that is due.
+    /// Ends the group where that is due.
     fn press(&mut self, now: Instant) {
         self.seen = self.cancel.stopped();
         match self.seen {
@@ -298,7 +298,7 @@ impl Follow<'_> {
         });
     }
 
-    /// /// Returns whether the leader and its whole group have ended.
+    /// Returns whether the leader and its whole group have ended.
     fn is_over(&self, now: Instant) -> bool {
         let gave_up = self.ending.is_some_and(|ending| {
             ending.killed && now.saturating_duration_since(ending.kill_at) >= GONE_AFTER
@@ -309,7 +309,7 @@ impl Follow<'_> {
     fn exit(&self) -> Exit {
         match self.ending.map(|ending| ending.why) {
             Some(Why::TooLong) => return Exit::TimedOut,
-            // // A program that ended by itself before it was asked to counts as having ended by itself.
+            // A program that ended by itself before it was asked to counts as having ended by itself.
             Some(Why::Asked) => return Exit::Stopped,
             Some(Why::LeftOver) | None => {}
         }

@@ -1,4 +1,4 @@
-//! //! The pipes of a program, read and written without blocking.
+//! The pipes of a program, read and written without blocking.
 
 use std::{
     io::{self, Read as _, Write as _},
@@ -8,22 +8,22 @@ use std::{
 
 use rustix::fs::{OFlags, fcntl_getfl, fcntl_setfl};
 
-/// /// The number of bytes read at a time.
+/// The number of bytes read at a time.
 const CHUNK: usize = 64 * 1024;
-/// /// The number of chunks read before other pipes are served.
+/// The number of chunks read before other pipes are served.
 const CHUNKS_MAX: usize = 16;
 
-/// /// An output of a program.
+/// An output of a program.
 #[derive(Debug)]
 pub struct OutputPipe {
     pipe: Option<std::fs::File>,
 }
 
 impl OutputPipe {
-    /// /// Takes the end of a pipe; `None` counts as a pipe that has ended.
+    /// Takes the end of a pipe; `None` counts as a pipe that has ended.
     ///
     /// # Errors
-    /// /// The system refuses to make it non-blocking.
+    /// The system refuses to make it non-blocking.
     pub fn new(pipe: Option<OwnedFd>) -> io::Result<Self> {
         if let Some(pipe) = &pipe {
             fcntl_setfl(pipe, fcntl_getfl(pipe)? | OFlags::NONBLOCK)?;
@@ -33,13 +33,13 @@ impl OutputPipe {
         })
     }
 
-    /// /// Returns the descriptor to poll for reading; `None` once the pipe has ended.
+    /// Returns the descriptor to poll for reading; `None` once the pipe has ended.
     #[must_use]
     pub fn waits(&self) -> Option<BorrowedFd<'_>> {
         self.pipe.as_ref().map(|pipe| pipe.as_fd())
     }
 
-    /// /// Reads what is available; returns whether there may be more at once.
+    /// Reads what is available; returns whether there may be more at once.
     pub fn drain(&mut self, buffer: &mut Vec<u8>, mut take: impl FnMut(&[u8])) -> bool {
         buffer.resize(CHUNK, 0);
         let Some(pipe) = &mut self.pipe else {
@@ -68,10 +68,10 @@ pub struct InputPipe<'a> {
 }
 
 impl<'a> InputPipe<'a> {
-    /// /// Takes the end of a pipe and the bytes to be written to it.
+    /// Takes the end of a pipe and the bytes to be written to it.
     ///
     /// # Errors
-    /// /// The system refuses to make it non-blocking.
+    /// The system refuses to make it non-blocking.
     pub fn new(pipe: Option<ChildStdin>, bytes: &'a [u8]) -> io::Result<Self> {
         if let Some(pipe) = &pipe {
             fcntl_setfl(pipe, fcntl_getfl(pipe)? | OFlags::NONBLOCK)?;
@@ -79,13 +79,13 @@ impl<'a> InputPipe<'a> {
         Ok(Self { pipe, rest: bytes })
     }
 
-    /// /// Returns the descriptor to poll for writing; `None` once everything is written.
+    /// Returns the descriptor to poll for writing; `None` once everything is written.
     #[must_use]
     pub fn waits(&self) -> Option<BorrowedFd<'_>> {
         self.pipe.as_ref().map(|pipe| pipe.as_fd())
     }
 
-    /// /// Writes as much as the pipe takes.
+    /// Writes as much as the pipe takes.
     pub fn fill(&mut self) {
         while let Some(pipe) = &mut self.pipe {
             if self.rest.is_empty() {
@@ -96,7 +96,7 @@ impl<'a> InputPipe<'a> {
                 Ok(count) => self.rest = self.rest.get(count..).unwrap_or_default(),
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => return,
-                // // It does not read any more; what it makes of that is its own affair.
+                // It does not read any more; what it makes of that is its own affair.
                 Err(_) => self.pipe = None,
             }
         }

@@ -1,4 +1,4 @@
-//! //! Records of the groups that run, kept with the run, so that whoever takes over can end them.
+//! Records of the groups that run, kept with the run, so that whoever takes over can end them.
 
 use std::{
     fs,
@@ -19,7 +19,7 @@ pub struct GroupRecords {
     directory: PathBuf,
 }
 
-/// /// An error of writing or reading a group's record.
+/// An error of writing or reading a group's record.
 #[derive(Debug, thiserror::Error)]
 #[error("cannot keep a record of process groups in `{path}`: {source}")]
 pub struct RecordError {
@@ -27,22 +27,22 @@ pub struct RecordError {
     source: io::Error,
 }
 
-/// /// What is known about a group.
+/// What is known about a group.
 #[derive(Debug, Serialize, Deserialize)]
 struct Record {
-    /// /// The process id of its leader, which is also the number of the group.
+    /// The process id of its leader, which is also the number of the group.
     pid: i32,
-    /// /// When the leader was started; `None` if the system does not report it.
+    /// When the leader was started; `None` if the system does not report it.
     start: Option<u64>,
-    /// /// Identifies the boot of the system; `None` if the system does not report it.
+    /// Identifies the boot of the system; `None` if the system does not report it.
     boot: Option<String>,
 }
 
-/// /// Tells the records of one process apart.
+/// Tells the records of one process apart.
 static NEXT: AtomicU64 = AtomicU64::new(0);
 
 impl GroupRecords {
-    /// /// Returns the records below the directory of a run.
+    /// Returns the records below the directory of a run.
     #[must_use]
     pub fn beside(run_directory: &Path) -> Self {
         Self {
@@ -50,7 +50,7 @@ impl GroupRecords {
         }
     }
 
-    /// /// Records that the group of `leader` runs, until the returned value is dropped.
+    /// Records that the group of `leader` runs, until the returned value is dropped.
     pub(crate) fn note(&self, leader: Pid) -> Result<Noted, RecordError> {
         let pid = leader.as_raw_pid();
         let number = NEXT.fetch_add(1, Ordering::Relaxed);
@@ -79,7 +79,7 @@ impl GroupRecords {
         file.write_all(&text)
     }
 
-    /// /// Ends every recorded group that outlived its runner, and removes the records.
+    /// Ends every recorded group that outlived its runner, and removes the records.
     ///
     /// # Errors
     /// The records cannot be listed.
@@ -95,7 +95,7 @@ impl GroupRecords {
             .collect();
         group::end(&groups);
         for path in paths {
-            // // Whatever is left is checked again by the next process to take over.
+            // Whatever is left is checked again by the next process to take over.
             let _ = fs::remove_file(path);
         }
         Ok(())
@@ -109,16 +109,16 @@ impl GroupRecords {
     }
 }
 
-/// /// Returns the recorded group if its leader still runs, or other members may.
+/// Returns the recorded group if its leader still runs, or other members may.
 fn outlived(bytes: &[u8]) -> Option<Pid> {
-    // // A record cut off by a crash does not name a group; its processes are found by their environment.
+    // A record cut off by a crash does not name a group; its processes are found by their environment.
     let record: Record = serde_json::from_slice(bytes).ok()?;
     let group = Pid::from_raw(record.pid)?;
     match start_of(record.pid) {
         _ if record.boot != boot() => None,
-        // // Another process has the number now.
+        // Another process has the number now.
         Some(start) if record.start != Some(start) => None,
-        // // The number of a group is not reused while the group has members.
+        // The number of a group is not reused while the group has members.
         _ => Some(group),
     }
 }
@@ -127,13 +127,13 @@ fn start_of(pid: i32) -> Option<u64> {
     table::entry(u32::try_from(pid).ok()?).map(|entry| entry.start)
 }
 
-/// /// Returns the id of this boot of the system, where the system reports it.
+/// Returns the id of this boot of the system, where the system reports it.
 fn boot() -> Option<String> {
     let text = fs::read_to_string("/proc/sys/kernel/random/boot_id").ok()?;
     Some(text.trim().to_owned())
 }
 
-/// /// A record that is kept while its group runs.
+/// A record that is kept while its group runs.
 #[derive(Debug)]
 pub(crate) struct Noted {
     path: PathBuf,
@@ -141,7 +141,7 @@ pub(crate) struct Noted {
 
 impl Drop for Noted {
     fn drop(&mut self) {
-        // // A record that is left behind names a group that has ended.
+        // A record that is left behind names a group that has ended.
         let _ = fs::remove_file(&self.path);
     }
 }
@@ -169,7 +169,7 @@ mod tests {
             .spawn()
             .unwrap();
         let group = Pid::from_child(&leader);
-        // // A killed runner leaves it so.
+        // A killed runner leaves it so.
         std::mem::forget(records.note(group).unwrap());
         drop(leader.stdin.take());
         let mut rest = String::new();
@@ -200,7 +200,7 @@ mod tests {
             std::mem::forget(records.note(Pid::from_child(&child)).unwrap());
             child
         };
-        // // Each of these outlives the others for a moment, whichever is checked first.
+        // Each of these outlives the others for a moment, whichever is checked first.
         let mut children = [
             run("echo; exec sleep 600"),
             run("trap '' TERM; echo; sleep 600; sleep 600"),

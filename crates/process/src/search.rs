@@ -7,7 +7,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// /// Finds the first program called `name` on `path`, a list like that of `$PATH`.
+/// Finds the first program called `name` on `path`, a list like that of `$PATH`.
 ///
 /// A name with a `/` is a path, relative to `directory`, and so are relative
 /// places on the list.

@@ -1,4 +1,4 @@
-//! //! Starts a program, and reports whatever can be reported before the system refuses to start it.
+//! Starts a program, and reports whatever can be reported before the system refuses to start it.
 
 use std::{
     fs, io,
@@ -13,20 +13,20 @@ use crate::{At, Input, PERSONS_TOKEN, Program, WORD_BYTES_MAX};
 /// Why a program was not started.
 #[derive(Debug, thiserror::Error)]
 pub enum StartError {
-    /// /// It cannot start in that directory.
+    /// It cannot start in that directory.
     #[error("cannot start in `{directory}`: {source}")]
     Directory {
-        /// /// The directory in which it was to start.
+        /// The directory in which it was to start.
         directory: String,
         /// What the system answered.
         source: io::Error,
     },
-    /// /// The name or value of a variable is not possible.
+    /// The name or value of a variable is not possible.
     #[error("the variable `{name}` {why}")]
     Variable {
         /// The variable.
         name: String,
-        /// /// What is wrong, starting with the verb.
+        /// What is wrong, starting with the verb.
         why: &'static str,
     },
     /// An argument cannot be passed.
@@ -34,12 +34,12 @@ pub enum StartError {
     Argument {
         /// The program.
         program: String,
-        /// /// The number of the argument, from 1.
+        /// The number of the argument, from 1.
         number: usize,
-        /// /// What is wrong, starting with the verb.
+        /// What is wrong, starting with the verb.
         why: &'static str,
     },
-    /// /// Arguments and environment together are too long.
+    /// Arguments and environment together are too long.
     #[error(
         "arguments and environment are too long together; the longest variable of `env` is \
          `{longest}`: put long texts in a file"
@@ -48,7 +48,7 @@ pub enum StartError {
         /// The longest variable that was set.
         longest: String,
     },
-    /// /// The system refused to start it.
+    /// The system refused to start it.
     #[error("cannot start `{program}`: {source}")]
     System {
         /// The program.
@@ -72,7 +72,7 @@ pub(crate) fn spawn(program: &Program, terminal: Option<At<'_>>) -> Result<Start
                 .iter()
                 .map(|(name, value)| (name, value)),
         )
-        // // A person's permission to answer is not passed to an agent, whoever started the run and whatever its workflow sets.
+        // A person's permission to answer is not passed to an agent, whoever started the run and whatever its workflow sets.
         .env_remove(PERSONS_TOKEN)
         .process_group(0);
     let failed = |source| StartError::System {
@@ -108,11 +108,11 @@ pub(crate) fn spawn(program: &Program, terminal: Option<At<'_>>) -> Result<Start
     }
 }
 
-/// /// A started program.
+/// A started program.
 pub(crate) struct Started {
     /// The program.
     pub(crate) child: Child,
-    /// /// The pipe for both of its outputs when they are merged.
+    /// The pipe for both of its outputs when they are merged.
     pub(crate) merged: Option<io::PipeReader>,
 }
 

@@ -1,10 +1,10 @@
-//! //! The system's table of processes: their parents, groups and arguments.
+//! The system's table of processes: their parents, groups and arguments.
 //!
-//! //! Read from `/proc`. On systems without it, `ps` is asked for a single process, and processes cannot be listed.
+//! Read from `/proc`. On systems without it, `ps` is asked for a single process, and processes cannot be listed.
 
 use std::fs;
 
-/// /// What the system reports about one process.
+/// What the system reports about one process.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Entry {
     /// Its id.
@@ -15,24 +15,24 @@ pub struct Entry {
     pub parent: u32,
     /// The number of its process group.
     pub group: i32,
-    /// /// The device number of its terminal; 0 if it has none.
+    /// The device number of its terminal; 0 if it has none.
     pub terminal: i32,
-    /// /// Whether it has ended and only waits to be reaped by its parent.
+    /// Whether it has ended and only waits to be reaped by its parent.
     pub has_ended: bool,
-    /// /// When it was started, in ticks since the system booted.
+    /// When it was started, in ticks since the system booted.
     ///
-    /// /// Together with the id, this tells a process apart from every other process of the same boot.
+    /// Together with the id, this tells a process apart from every other process of the same boot.
     pub start: u64,
 }
 
-/// /// Looks up a process; `None` if it does not exist or cannot be seen.
+/// Looks up a process; `None` if it does not exist or cannot be seen.
 #[must_use]
 pub fn entry(id: u32) -> Option<Entry> {
     let text = fs::read(format!("/proc/{id}/stat")).ok()?;
     read_entry(id, &String::from_utf8_lossy(&text))
 }
 
-/// /// Lists the ids of all processes, in no particular order; `None` if the system does not list them.
+/// Lists the ids of all processes, in no particular order; `None` if the system does not list them.
 pub fn ids() -> Option<impl Iterator<Item = u32>> {
     let entries = fs::read_dir("/proc").ok()?;
     Some(
@@ -42,12 +42,12 @@ pub fn ids() -> Option<impl Iterator<Item = u32>> {
     )
 }
 
-/// /// Lists all processes, in no particular order; `None` if the system does not list them.
+/// Lists all processes, in no particular order; `None` if the system does not list them.
 pub fn entries() -> Option<impl Iterator<Item = Entry>> {
     Some(ids()?.filter_map(entry))
 }
 
-/// /// Returns the arguments that a process was started with; empty if they cannot be seen.
+/// Returns the arguments that a process was started with; empty if they cannot be seen.
 #[cfg(target_os = "linux")]
 #[must_use]
 pub fn arguments(id: u32) -> Vec<String> {
@@ -57,7 +57,7 @@ pub fn arguments(id: u32) -> Vec<String> {
         .collect()
 }
 
-/// /// Returns the arguments that a process was started with; empty if they cannot be seen.
+/// Returns the arguments that a process was started with; empty if they cannot be seen.
 #[cfg(not(target_os = "linux"))]
 #[must_use]
 pub fn arguments(id: u32) -> Vec<String> {
@@ -71,7 +71,7 @@ pub fn arguments(id: u32) -> Vec<String> {
         .collect()
 }
 
-/// /// Returns the variables that a process was started with, each as `NAME=VALUE`; empty if they cannot be seen.
+/// Returns the variables that a process was started with, each as `NAME=VALUE`; empty if they cannot be seen.
 #[must_use]
 pub fn environment(id: u32) -> Vec<Vec<u8>> {
     let raw = fs::read(format!("/proc/{id}/environ")).unwrap_or_default();
@@ -81,7 +81,7 @@ pub fn environment(id: u32) -> Vec<Vec<u8>> {
         .collect()
 }
 
-/// /// Parses `/proc/ID/stat`: `ID (NAME) STATE PARENT GROUP SESSION TERMINAL …`, where the name may contain blanks and brackets.
+/// Parses `/proc/ID/stat`: `ID (NAME) STATE PARENT GROUP SESSION TERMINAL …`, where the name may contain blanks and brackets.
 fn read_entry(id: u32, text: &str) -> Option<Entry> {
     let (head, rest) = text.rsplit_once(") ")?;
     let (_, name) = head.split_once(" (")?;

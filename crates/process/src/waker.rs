@@ -1,4 +1,4 @@
-//! //! Wakes the thread that follows a program from the thread that waits for it.
+//! Wakes the thread that follows a program from the thread that waits for it.
 
 use std::{
     io::{self, PipeReader, PipeWriter, Read as _, Write as _},
@@ -11,7 +11,7 @@ use rustix::fs::{OFlags, fcntl_getfl, fcntl_setfl};
 /// Wakes the thread that follows a program.
 #[derive(Debug)]
 pub(crate) struct Waker {
-    /// /// Whether the program was stopped at the terminal since the last check.
+    /// Whether the program was stopped at the terminal since the last check.
     halted: AtomicBool,
     wake: PipeWriter,
     woken: PipeReader,
@@ -32,24 +32,24 @@ impl Waker {
         })
     }
 
-    /// /// Wakes the following thread.
+    /// Wakes the following thread.
     pub(crate) fn wake(&self) {
-        // // A full pipe wakes it as well.
+        // A full pipe wakes it as well.
         let _ = (&self.wake).write(&[0]);
     }
 
-    /// /// Wakes it because the program was stopped at the terminal.
+    /// Wakes it because the program was stopped at the terminal.
     pub(crate) fn wake_halted(&self) {
         self.halted.store(true, Ordering::Release);
         self.wake();
     }
 
-    /// /// Returns the descriptor that becomes readable when the thread is woken.
+    /// Returns the descriptor that becomes readable when the thread is woken.
     pub(crate) fn woken(&self) -> BorrowedFd<'_> {
         self.woken.as_fd()
     }
 
-    /// /// Clears the wake-up; returns whether the program was stopped at the terminal.
+    /// Clears the wake-up; returns whether the program was stopped at the terminal.
     pub(crate) fn take_halted(&self) -> bool {
         let mut bytes = [0; 64];
         while matches!((&self.woken).read(&mut bytes), Ok(1..)) {}

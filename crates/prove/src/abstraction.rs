@@ -1,4 +1,4 @@
-//! //! Identifies runs that are the same for every rule, for code that follows runs of its own.
+//! Identifies runs that are the same for every rule, for code that follows runs of its own.
 
 use std::collections::BTreeSet;
 
@@ -18,33 +18,33 @@ use crate::{
     substance,
 };
 
-/// /// Identifies runs by what rules can tell about them, and lists what may be done without a call.
+/// Identifies runs by what rules can tell about them, and lists what may be done without a call.
 #[derive(Debug)]
 pub struct Abstraction {
     model: Model,
     atlas: Atlas,
-    /// /// Sets of files that were written in one stay, where a state limits them.
+    /// Sets of files that were written in one stay, where a state limits them.
     files: Set<BTreeSet<String>>,
 }
 
-/// /// A run as far as rules read it: two runs with equal values are treated alike from then on.
+/// A run as far as rules read it: two runs with equal values are treated alike from then on.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct AbstractState {
-    /// /// Everything except the evidence and the used-up limits; it alone decides how a call is answered.
+    /// Everything except the evidence and the used-up limits; it alone decides how a call is answered.
     pub judged: Box<[u32]>,
-    /// /// What was seen, as far as guards ask for it.
+    /// What was seen, as far as guards ask for it.
     pub evidence: Box<[u32]>,
-    /// /// The files written where a state limits them, by the numbers of the sets; a run with fewer may do everything that
-    /// /// one with more may.
+    /// The files written where a state limits them, by the numbers of the sets; a run with fewer may do everything that
+    /// one with more may.
     pub files: Box<[u32]>,
-    /// /// The used-up part of limits; a run with less of each may do everything that one with more may.
+    /// The used-up part of limits; a run with less of each may do everything that one with more may.
     pub used: Box<[u64]>,
 }
 
-/// /// Something that can be done without a call.
+/// Something that can be done without a call.
 #[derive(Debug, Clone)]
 pub struct FreeMove {
-    /// /// What is done.
+    /// What is done.
     pub act: FreeAct,
     /// The transitions that it takes: the state, the event, and which of its branches.
     pub taken: Vec<(String, String, usize)>,
@@ -52,7 +52,7 @@ pub struct FreeMove {
     pub run: Run,
 }
 
-/// /// What can be done without a call.
+/// What can be done without a call.
 #[derive(Debug, Clone, PartialEq)]
 pub enum FreeAct {
     /// The agent asks for a transition.
@@ -62,7 +62,7 @@ pub enum FreeAct {
         /// The data that it sends.
         data: Object,
     },
-    /// /// A person says yes.
+    /// A person says yes.
     Yes,
     /// A person says no.
     No,
@@ -72,7 +72,7 @@ impl Abstraction {
     /// Reads a machine.
     ///
     /// # Errors
-    /// /// Says what cannot be read yet.
+    /// Says what cannot be read yet.
     pub fn of(machine: &Machine) -> Result<Self, String> {
         if let Some(why) = unsupported(machine) {
             return Err(why);
@@ -92,19 +92,19 @@ impl Abstraction {
         &self.model.machine
     }
 
-    /// /// Starts a run without any data; `None` if the machine does not start without data.
+    /// Starts a run without any data; `None` if the machine does not start without data.
     #[must_use]
     pub fn start(&self) -> Option<Run> {
         starts(&self.model).into_iter().next().map(|done| done.run)
     }
 
-    /// /// Makes a run that has not begun.
+    /// Makes a run that has not begun.
     #[must_use]
     pub fn fresh() -> Run {
         Run::new(RunId::new("sim"))
     }
 
-    /// /// Identifies a run.
+    /// Identifies a run.
     pub fn name(&mut self, run: &Run) -> AbstractState {
         let state = self.atlas.state(&self.model, run);
         let mut judged = vec![state.rest];
@@ -112,7 +112,7 @@ impl Abstraction {
         let used = state.used.iter().flat_map(|part| self.atlas.used(*part));
         let mut used: Vec<u64> = used.copied().collect();
         let mut sets = Vec::new();
-        // // `prove` uses these up at once; a recorded call uses up what it states.
+        // `prove` uses these up at once; a recorded call uses up what it states.
         for path in run.open_leaves() {
             let Some(frame) = run.frame(&path) else {
                 continue;
@@ -135,7 +135,7 @@ impl Abstraction {
         }
     }
 
-    /// /// Returns whether all files of one set are in another.
+    /// Returns whether all files of one set are in another.
     #[must_use]
     pub fn has_no_more_files(&self, one: u32, other: u32) -> bool {
         let of = |set: u32| self.files.get_index(at(set));
@@ -145,9 +145,9 @@ impl Abstraction {
                 .is_some_and(|(one, other)| one.is_subset(other))
     }
 
-    /// /// Lists everything that may be done in the current states of a run without a call, according to the engine itself.
+    /// Lists everything that may be done in the current states of a run without a call, according to the engine itself.
     ///
-    /// /// Of data that guards do not tell apart, only one is tried; a person does not correct any.
+    /// Of data that guards do not tell apart, only one is tried; a person does not correct any.
     pub fn moves(&mut self, run: &Run) -> Vec<FreeMove> {
         let state = self.atlas.state(&self.model, run);
         let leaves: Vec<_> = state
@@ -197,7 +197,7 @@ impl Abstraction {
         found
     }
 
-    /// /// Makes the most favourable assumption about the reports and frozen files that guards ask for.
+    /// Makes the most favourable assumption about the reports and frozen files that guards ask for.
     #[must_use]
     pub fn best_report(&self, run: &Run) -> Checked {
         substance::checked(run)

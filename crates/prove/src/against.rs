@@ -1,4 +1,4 @@
-//! //! Compares two versions of a workflow: what the new one permits and the old one refuses.
+//! Compares two versions of a workflow: what the new one permits and the old one refuses.
 
 mod by_calls;
 mod by_steps;
@@ -21,45 +21,45 @@ use crate::{
     replay::TraceStep,
 };
 
-/// /// The result of comparing two versions.
+/// The result of comparing two versions.
 #[derive(Debug)]
 pub struct Comparison {
     /// The first thing that the new one permits and the old one refuses.
     pub permitted: Option<Permission>,
     /// What the old one permits and the new one refuses, once for each state.
     pub removed: Vec<String>,
-    /// /// Why more may be permitted than was found; `None` if nothing more is.
+    /// Why more may be permitted than was found; `None` if nothing more is.
     pub doubt: Option<String>,
-    /// /// The number of pairs of states that were checked.
+    /// The number of pairs of states that were checked.
     pub pairs: usize,
 }
 
 /// Something newly permitted, with a shortest run that shows it.
 #[derive(Debug)]
 pub struct Permission {
-    /// /// What is permitted, in one sentence.
+    /// What is permitted, in one sentence.
     pub what: String,
-    /// /// The input that the run is started with.
+    /// The input that the run is started with.
     pub input: Object,
     /// The steps; the old version refuses the last one.
     pub trace: Vec<TraceStep>,
-    /// /// The refusal of the old version.
+    /// The refusal of the old version.
     pub refusal: String,
 }
 
-/// /// The value up to which limits are counted call by call.
+/// The value up to which limits are counted call by call.
 const COUNTED_TO: u64 = 4;
 
-/// /// What counts as the same step in both versions.
+/// What counts as the same step in both versions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum By {
-    /// /// What is written: events, calls and the answers of people.
+    /// What is written: events, calls and the answers of people.
     Steps,
-    /// /// Calls and the answers of people only: states and events may have other names and numbers.
+    /// Calls and the answers of people only: states and events may have other names and numbers.
     Calls,
 }
 
-/// /// Compares `new` with `old`, over at most `max` pairs of states.
+/// Compares `new` with `old`, over at most `max` pairs of states.
 #[must_use]
 pub fn compare(
     new: &Machine,
@@ -97,7 +97,7 @@ pub fn compare(
     by_steps::compare(sides, found, max, lines)
 }
 
-/// /// Returns whether two versions are the same, apart from what no rule reads.
+/// Returns whether two versions are the same, apart from what no rule reads.
 fn is_same(new: &Machine, old: &Machine) -> bool {
     let plain = |machine: &Machine| Machine {
         hash: String::new(),
@@ -107,7 +107,7 @@ fn is_same(new: &Machine, old: &Machine) -> bool {
     plain(new) == plain(old)
 }
 
-/// /// Says why something may have been missed in one of the versions.
+/// Says why something may have been missed in one of the versions.
 fn doubt_of(sides: &[Side; 2]) -> Option<String> {
     sides.iter().find_map(|side| {
         let missed = side.model.missed.first().cloned();
@@ -115,7 +115,7 @@ fn doubt_of(sides: &[Side; 2]) -> Option<String> {
     })
 }
 
-/// /// Names the rules of a state that are not compared, where the versions differ in them.
+/// Names the rules of a state that are not compared, where the versions differ in them.
 fn other_rules(new: &Machine, old: &Machine) -> Option<String> {
     let both = |new: &Machine, old: &Machine| {
         new.states.iter().find_map(|(name, state)| {
@@ -164,7 +164,7 @@ impl Side {
         }
     }
 
-    /// /// Returns how many calls are left at a leaf; `None` if there is no limit.
+    /// Returns how many calls are left at a leaf; `None` if there is no limit.
     fn calls_left(&self, run: &Run, leaf: &Leaf) -> Option<u64> {
         let standing = &leaf.standing;
         let state = self.model.state(standing.0.as_ref(), &standing.1)?;
@@ -192,7 +192,7 @@ fn asks_at(done: &Done, leaf: &Leaf) -> bool {
     frame.is_some_and(|frame| frame.stay.request.is_some())
 }
 
-/// /// Returns the leaf of a run at a path, if there is one.
+/// Returns the leaf of a run at a path, if there is one.
 fn standing(run: &Run, path: &FramePath) -> Option<Leaf> {
     if !leaves(run).contains(path) {
         return None;
@@ -205,7 +205,7 @@ fn standing(run: &Run, path: &FramePath) -> Option<Leaf> {
     })
 }
 
-/// /// Describes a call in a few words.
+/// Describes a call in a few words.
 fn brief(line: &Value) -> String {
     let input = line.get("input");
     let of = |key: &str| input.and_then(|input| input.get(key)?.as_str());

@@ -1,6 +1,6 @@
 //! Commands that a workflow treats alike in every rule, such as the test runners of many languages.
 //!
-//! //! Two commands are alike if exchanging them leaves the workflow the same.
+//! Two commands are alike if exchanging them leaves the workflow the same.
 
 use interlock_core::guard::{EvidenceOf, Guard};
 use serde_json::Value;
@@ -57,14 +57,14 @@ pub(crate) fn keys(model: &Model) -> Vec<Vec<String>> {
         .collect()
 }
 
-/// /// Returns whether in every state the calls that prove the one also prove the other.
+/// Returns whether in every state the calls that prove the one also prove the other.
 fn same_calls(model: &Model, one: &str, other: &str) -> bool {
     model.usable.values().all(|usable| {
         let of = |key: &str| -> Vec<(String, bool)> {
             let mut found: Vec<(String, bool)> = usable
                 .iter()
                 .filter(|call| call.keys.iter().any(|known| known == key))
-                // // A call that proves several is told apart by what else it proves.
+                // A call that proves several is told apart by what else it proves.
                 .map(|call| {
                     let mut others: Vec<&str> = call
                         .keys
@@ -83,7 +83,7 @@ fn same_calls(model: &Model, one: &str, other: &str) -> bool {
     })
 }
 
-/// /// Removes what no rule reads.
+/// Removes what no rule reads.
 fn strip(value: &mut Value) {
     match value {
         Value::Object(object) => {
@@ -97,7 +97,7 @@ fn strip(value: &mut Value) {
     }
 }
 
-/// /// Exchanges two commands.
+/// Exchanges two commands.
 fn exchange(
     value: &mut Value,
     one: &(String, String, Vec<String>),
@@ -132,7 +132,7 @@ fn exchange(
     }
 }
 
-/// /// Sorts lists whose order has no meaning.
+/// Sorts lists whose order has no meaning.
 fn sort(value: &mut Value) {
     match value {
         Value::Object(object) => {

@@ -1,4 +1,4 @@
-//! //! States of the graph as numbers: each part of a run is stored once, and a state refers to its parts.
+//! States of the graph as numbers: each part of a run is stored once, and a state refers to its parts.
 
 use interlock_core::{
     guard::{Guard, GuardRef, with_parts},
@@ -18,16 +18,16 @@ use crate::{
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct State {
     pub(crate) rest: u32,
-    /// /// The regions of the outermost frame; that frame itself if it has none.
+    /// The regions of the outermost frame; that frame itself if it has none.
     pub(crate) parts: Vec<u32>,
-    /// /// The limits that each part has used up; not part of the state.
+    /// The limits that each part has used up; not part of the state.
     pub(crate) used: Vec<u32>,
     /// What was seen of each key of evidence.
     pub(crate) words: Vec<u32>,
 }
 
 impl State {
-    /// /// Encodes it as the numbers that tell it from every other state.
+    /// Encodes it as the numbers that tell it from every other state.
     pub(crate) fn packed(&self) -> Box<[u32]> {
         let mut all = Vec::with_capacity(2 + self.parts.len() + self.words.len());
         all.push(self.rest);
@@ -37,7 +37,7 @@ impl State {
         all.into_boxed_slice()
     }
 
-    /// /// Decodes it.
+    /// Decodes it.
     pub(crate) fn unpacked(packed: &[u32], used: &[u32]) -> Self {
         let parts = at(packed.get(1).copied().unwrap_or_default());
         Self {
@@ -49,38 +49,38 @@ impl State {
     }
 }
 
-/// /// A leaf frame.
+/// A leaf frame.
 #[derive(Debug, Clone)]
 pub(crate) struct Leaf {
     pub(crate) path: FramePath,
     pub(crate) standing: Standing,
-    /// /// Whether a person is asked.
+    /// Whether a person is asked.
     pub(crate) asks: bool,
 }
 
-/// /// What is known about a part.
+/// What is known about a part.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct PartInfo {
-    /// /// Its frames, outermost first: what guards ask there, and what they read of the context.
+    /// Its frames, outermost first: what guards ask there, and what they read of the context.
     pub(crate) frames: Vec<(u32, u32)>,
     pub(crate) leaves: Vec<Leaf>,
     pub(crate) ended: bool,
     pub(crate) asks: bool,
-    /// /// Whether some open stay has used up a limit.
+    /// Whether some open stay has used up a limit.
     pub(crate) exhausted: bool,
-    /// /// The limits of what its open stays count.
+    /// The limits of what its open stays count.
     limits: Vec<u64>,
 }
 
-/// /// A call uses up at most this many, minus one, of what is counted: as long as more are left, a limit has no effect.
+/// A call uses up at most this many, minus one, of what is counted: as long as more are left, a limit has no effect.
 const MARGIN: u64 = 16;
 
-/// /// What is known about a run apart from its parts.
+/// What is known about a run apart from its parts.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct RestInfo {
     pub(crate) ended: Option<Outcome>,
     pub(crate) open: bool,
-    /// /// The outermost frame, if it is not a part.
+    /// The outermost frame, if it is not a part.
     pub(crate) frame: Option<(u32, u32)>,
 }
 
@@ -88,7 +88,7 @@ pub(crate) struct RestInfo {
 #[derive(Debug, Default)]
 pub(crate) struct Questions {
     pub(crate) guards: Vec<Vec<GuardRef>>,
-    /// /// The keys of evidence that they read.
+    /// The keys of evidence that they read.
     pub(crate) keys: Vec<usize>,
 }
 
@@ -119,7 +119,7 @@ impl Atlas {
         atlas
     }
 
-    /// /// Returns the state of a run, with what was seen there.
+    /// Returns the state of a run, with what was seen there.
     pub(crate) fn state(&mut self, model: &Model, run: &Run) -> State {
         let stripped = strip(model, run);
         let words = stripped.words.into_iter();
@@ -164,7 +164,7 @@ impl Atlas {
         }
     }
 
-    /// /// Normalizes what was seen of commands that count alike, and returns what was moved.
+    /// Normalizes what was seen of commands that count alike, and returns what was moved.
     pub(crate) fn order(&self, state: &mut State) -> Vec<(usize, usize)> {
         let asks = |part: &u32| self.part(*part).is_some_and(|part| part.asks);
         if self.alike.is_empty() || state.parts.iter().any(asks) {
@@ -189,7 +189,7 @@ impl Atlas {
         self.used.get_index(at(id)).map_or(&[], Vec::as_slice)
     }
 
-    /// /// Returns what is left of the limits of a part, as far as one call is affected by it.
+    /// Returns what is left of the limits of a part, as far as one call is affected by it.
     pub(crate) fn left(&self, part: u32, used: u32) -> Vec<u32> {
         match self.part(part) {
             Some(info) if info.leaves.len() == 1 => {
@@ -200,19 +200,19 @@ impl Atlas {
                 })
                 .collect()
             }
-            // // Several frames count separately: what each has used stays apart.
+            // Several frames count separately: what each has used stays apart.
             _ => vec![u32::MAX, used],
         }
     }
 
-    /// /// Adds to what a part has used.
+    /// Adds to what a part has used.
     pub(crate) fn add_used(&mut self, used: u32, more: &[u64]) -> u32 {
         let all = self.used(used).iter().zip(more);
         let sum = all.map(|(one, more)| one.saturating_add(*more)).collect();
         number(&mut self.used, sum)
     }
 
-    /// /// Returns what was used since `before`; `None` if it does not continue from there.
+    /// Returns what was used since `before`; `None` if it does not continue from there.
     pub(crate) fn used_more(&self, before: u32, after: u32) -> Option<Box<[u64]>> {
         let (before, after) = (self.used(before), self.used(after));
         let more = before.iter().zip(after);
@@ -282,7 +282,7 @@ impl Atlas {
         }
     }
 
-    /// /// Returns what guards ask in a frame, and what they read of its context.
+    /// Returns what guards ask in a frame, and what they read of its context.
     fn frame(&mut self, model: &Model, frame: &Frame) -> (u32, u32) {
         let standing = (frame.machine.clone(), frame.at.clone());
         let questions = match self.questions.get_index_of(&standing) {
@@ -332,7 +332,7 @@ fn is_exhausted(model: &Model, frame: &Frame) -> bool {
 }
 
 impl Questions {
-    /// /// Collects the guards that may be evaluated for a frame in this state and that read evidence.
+    /// Collects the guards that may be evaluated for a frame in this state and that read evidence.
     fn of(model: &Model, standing: &Standing) -> Self {
         let mut asked = Self::default();
         let Some(machine) = model.machine.called(standing.0.as_ref()) else {

@@ -1,4 +1,4 @@
-//! //! Builds the model of a machine.
+//! Builds the model of a machine.
 
 use std::collections::BTreeMap;
 
@@ -22,7 +22,7 @@ impl Model {
         Self::beside(machine, &[machine], slots, counted_to)
     }
 
-    /// /// Makes the model of a machine that tells apart everything that the machines `written` tell apart: the same calls and
+    /// Makes the model of a machine that tells apart everything that the machines `written` tell apart: the same calls and
     /// data for each of them.
     pub(crate) fn beside(
         machine: &Machine,

@@ -1,15 +1,15 @@
-//! //! The calls that are tried, and their possible ends.
+//! The calls that are tried, and their possible ends.
 
 use interlock_core::call::ToolCall;
 use serde_json::Value;
 
-/// /// A call that represents others like it.
+/// A call that represents others like it.
 #[derive(Debug)]
 pub(crate) struct Class {
     /// Its line for `simulate`, without an outcome.
     pub(crate) line: Value,
     pub(crate) call: ToolCall,
-    /// /// The evidence command that it runs, if it runs exactly one.
+    /// The evidence command that it runs, if it runs exactly one.
     pub(crate) proves: Option<String>,
 }
 
@@ -22,7 +22,7 @@ pub(crate) struct Usable {
     pub(crate) ends: Vec<End>,
     /// The keys of evidence it may change.
     pub(crate) keys: Vec<String>,
-    /// /// Its other effects, for comparisons.
+    /// Its other effects, for comparisons.
     pub(crate) signature: String,
 }
 

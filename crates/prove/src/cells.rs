@@ -1,7 +1,7 @@
 //! The values of the context that tell guards apart.
 //!
-//! //! The class of a value is determined by the real evaluator; this module only
-//! //! chooses values worth evaluating, and says where it may have missed one.
+//! The class of a value is determined by the real evaluator; this module only
+//! chooses values worth evaluating, and says where it may have missed one.
 
 use std::{
     cell::RefCell,
@@ -18,7 +18,7 @@ use interlock_core::{
 };
 use serde_json::{Value, json};
 
-/// /// The maximum number of sets of values that data may contain.
+/// The maximum number of sets of values that data may contain.
 const COMBINATIONS_MAX: usize = 256;
 
 /// One key of the context that guards read.
@@ -27,9 +27,9 @@ pub(crate) struct Cell {
     /// The key.
     pub(crate) key: String,
     guards: Vec<GuardRef>,
-    /// /// Values that data may give it: one of each class, or two if a branch may change it without changing its class.
+    /// Values that data may give it: one of each class, or two if a branch may change it without changing its class.
     pub(crate) values: Vec<Value>,
-    /// /// Whether a missing value is always told apart.
+    /// Whether a missing value is always told apart.
     keeps_missing: bool,
 }
 
@@ -37,7 +37,7 @@ pub(crate) struct Cell {
 #[derive(Debug)]
 pub(crate) struct Cells {
     pub(crate) cells: Vec<Cell>,
-    /// /// All data that an agent may send, the empty data first.
+    /// All data that an agent may send, the empty data first.
     pub(crate) data: Vec<Object>,
     /// Why a class may have been missed.
     pub(crate) missed: Vec<String>,
@@ -105,7 +105,7 @@ impl Cells {
         }
     }
 
-    /// /// Returns the class of a value: the results of all guards.
+    /// Returns the class of a value: the results of all guards.
     pub(crate) fn class(&self, index: usize, value: Option<&Value>) -> String {
         let Some(cell) = self.cells.get(index) else {
             return String::new();
@@ -127,7 +127,7 @@ impl Cells {
         said
     }
 
-    /// /// Evaluates the guards with the engine's own evaluator.
+    /// Evaluates the guards with the engine's own evaluator.
     fn ask(&self, cell: &Cell, value: Option<&Value>) -> String {
         let mut context = Object::new();
         if let Some(value) = value {
@@ -147,7 +147,7 @@ impl Cells {
             .collect()
     }
 
-    /// /// Makes every set of values; reports if there are too many.
+    /// Makes every set of values; reports if there are too many.
     fn combine(&mut self) {
         let mut all = vec![Object::new()];
         for cell in &self.cells {
@@ -175,7 +175,7 @@ impl Cells {
     }
 }
 
-/// /// Makes a machine that defines nothing: single conditions do not need names.
+/// Makes a machine that defines nothing: single conditions do not need names.
 fn bare(machine: &Machine) -> Machine {
     Machine {
         id: machine.id.clone(),
@@ -207,7 +207,7 @@ pub(crate) fn top_key(field: &str) -> String {
     }
 }
 
-/// /// Returns the path from the key to what a guard reads.
+/// Returns the path from the key to what a guard reads.
 fn below(field: &str) -> Vec<String> {
     let Some(rest) = field.strip_prefix('/') else {
         return Vec::new();
@@ -218,7 +218,7 @@ fn below(field: &str) -> Vec<String> {
         .collect()
 }
 
-/// /// Chooses values for a key, and says where they may be incomplete.
+/// Chooses values for a key, and says where they may be incomplete.
 fn candidates(key: &str, fields: &[&FieldGuard]) -> (Vec<Value>, Vec<String>) {
     let mut missed = Vec::new();
     let ways: BTreeSet<Vec<String>> = fields.iter().map(|field| below(&field.field)).collect();
@@ -282,7 +282,7 @@ fn put(shell: &mut Value, way: &[String], value: Value) {
     }
 }
 
-/// /// Chooses values that tell the guards of one field apart.
+/// Chooses values that tell the guards of one field apart.
 fn scalars(key: &str, fields: &[&FieldGuard]) -> (Vec<Value>, Option<String>) {
     let mut values: Vec<Value> = Vec::new();
     let mut numbers: Vec<f64> = Vec::new();
@@ -345,7 +345,7 @@ fn scalars(key: &str, fields: &[&FieldGuard]) -> (Vec<Value>, Option<String>) {
     (values, missed)
 }
 
-/// /// Returns a number, as an integer if it is one.
+/// Returns a number, as an integer if it is one.
 fn number_value(number: f64) -> Option<Value> {
     let text = if number.fract() == 0.0 {
         format!("{number:.0}")

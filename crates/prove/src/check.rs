@@ -16,40 +16,40 @@ use crate::{
     verdict::{Finding, PlayedRun, Verdict},
 };
 
-/// /// The extent and the inputs of a proof.
+/// The extent and the inputs of a proof.
 #[derive(Debug)]
 pub struct ProofOptions<'a> {
-    /// /// The maximum number of states of the graph.
+    /// The maximum number of states of the graph.
     pub states_max: usize,
-    /// /// Where the parts of the workflow are written.
+    /// Where the parts of the workflow are written.
     pub lines: Option<&'a Lines>,
 }
 
-/// /// The results of a proof.
+/// The results of a proof.
 #[derive(Debug)]
 pub struct Proof {
-    /// /// The default properties, then the requested ones, in order.
+    /// The default properties, then the requested ones, in order.
     pub findings: Vec<Finding>,
-    /// /// The number of states of the graph.
+    /// The number of states of the graph.
     pub states: usize,
-    /// /// The number of steps of the graph.
+    /// The number of steps of the graph.
     pub steps: usize,
-    /// /// The assumptions of the verdicts, one sentence each.
+    /// The assumptions of the verdicts, one sentence each.
     pub assumptions: Vec<String>,
 }
 
-/// /// The value up to which limits are counted call by call.
+/// The value up to which limits are counted call by call.
 const COUNTED_TO: u64 = 4;
-/// /// The same if a property counts.
+/// The same if a property counts.
 const COUNTED_FOR_PROPERTY: u64 = 64;
 
-/// /// Names of the default properties.
+/// Names of the default properties.
 const END: &str = "sound: the end stays possible";
 const ALL: &str = "sound: all of it can happen";
 const REFUSAL: &str = "sound: every approval can be refused";
 const LIMITS: &str = "sound: used-up limits are not a dead end";
 
-/// /// Proves `properties`, and the default properties of every workflow, for all runs of `machine`.
+/// Proves `properties`, and the default properties of every workflow, for all runs of `machine`.
 #[must_use]
 pub fn prove(machine: &Machine, properties: &[Property], options: &ProofOptions<'_>) -> Proof {
     if let Some(why) = unsupported(machine) {
@@ -115,7 +115,7 @@ pub fn prove(machine: &Machine, properties: &[Property], options: &ProofOptions<
     }
 }
 
-/// /// Returns the proof for a workflow about which nothing can be said.
+/// Returns the proof for a workflow about which nothing can be said.
 fn unread(properties: &[Property], why: &str) -> Proof {
     let unknown = || Shown::of(Verdict::Unknown(why.to_owned()));
     let mut findings = vec![unknown().named("sound", None)];
@@ -168,7 +168,7 @@ impl Shown {
 }
 
 struct Prover<'a> {
-    /// /// Why more may happen than is examined.
+    /// Why more may happen than is examined.
     doubts: Vec<String>,
     model: &'a Model,
     graph: &'a Graph,
@@ -177,7 +177,7 @@ struct Prover<'a> {
 }
 
 impl Prover<'_> {
-    /// /// Returns that something holds, or why that is not certain.
+    /// Returns that something holds, or why that is not certain.
     fn holds(&self, wide: Option<String>) -> Shown {
         Shown::of(match (self.doubt(), wide) {
             (Some(why), _) => Verdict::Unknown(why),
@@ -186,7 +186,7 @@ impl Prover<'_> {
         })
     }
 
-    /// /// Says why a behaviour may have been missed.
+    /// Says why a behaviour may have been missed.
     fn doubt(&self) -> Option<String> {
         if !self.graph.whole {
             return Some(format!("bound: more than {} states", self.bound));
@@ -194,7 +194,7 @@ impl Prover<'_> {
         self.model.missed.first().or(self.doubts.first()).cloned()
     }
 
-    /// /// Says what was approximated from above, which matters where something must stay possible.
+    /// Says what was approximated from above, which matters where something must stay possible.
     fn wide(&self) -> Option<String> {
         let states = machines(&self.model.machine).flat_map(|(_, machine)| machine.states.values());
         let mut limits = states.filter_map(|state| state.policy.iterations_max);
@@ -374,7 +374,7 @@ impl Prover<'_> {
                 ),
                 ..Shown::of(Verdict::Fails)
             },
-            // // Each was reached by the engine itself.
+            // Each was reached by the engine itself.
             _ => Shown::of(Verdict::Holds),
         };
         findings.push(reached.named(ALL, None));
@@ -408,7 +408,7 @@ impl Prover<'_> {
     }
 }
 
-/// /// Lets a watcher see what was played.
+/// Lets a watcher see what was played.
 fn breaks(model: &Model, watch: &Watch, played: &Played) -> bool {
     let mut memory = 0;
     for (bits, facts, run) in &played.moments {
@@ -439,7 +439,7 @@ const fn broken(form: &Form) -> &'static str {
     }
 }
 
-/// /// Lists the assumptions of the verdicts.
+/// Lists the assumptions of the verdicts.
 fn assumptions(model: &Model) -> Vec<String> {
     let mut said = vec![
         "a call has ended before anything else is done".to_owned(),

@@ -1,4 +1,4 @@
-//! //! Calls that represent all calls: every tool and command that is named, a witness for each pattern, and one that nobody
+//! Calls that represent all calls: every tool and command that is named, a witness for each pattern, and one that nobody
 //! names.
 
 use std::{
@@ -29,7 +29,7 @@ use crate::{
     paths::Paths,
 };
 
-/// /// Commands that represent those that no workflow names.
+/// Commands that represent those that no workflow names.
 const COMMANDS: [&str; 3] = ["ls", "./zz-program", "curl https://example.com"];
 
 /// The tool that writes several files at once.
@@ -68,7 +68,7 @@ pub(crate) fn all(
     (made.classes, made.missed)
 }
 
-/// /// Returns whether a file is one that tools may write, whatever the workflow says.
+/// Returns whether a file is one that tools may write, whatever the workflow says.
 pub(crate) fn may_be_written(path: &str) -> bool {
     let line = json!({"tool": "Write", "input": {"file_path": path, "content": "a\n"}});
     let Ok(InputLine::Tool(read)) = InputLine::from_value(line) else {
@@ -155,7 +155,7 @@ impl Made {
         }
     }
 
-    /// /// Adds calls of tools for which a piece of evidence requires a path.
+    /// Adds calls of tools for which a piece of evidence requires a path.
     fn files(&mut self, written: &[&Machine]) {
         use interlock_core::guard::{EvidenceOf, Guard};
         for guard in written.iter().flat_map(|machine| all_guards(machine)) {
@@ -281,7 +281,7 @@ fn commands(written: &[&Machine], atoms: &[&Predicate], paths: &Paths) -> Vec<St
     found
 }
 
-/// /// Asks the engine in each state which calls may run; of those that it treats alike, the first is kept.
+/// Asks the engine in each state which calls may run; of those that it treats alike, the first is kept.
 pub(crate) fn usable(model: &Model) -> BTreeMap<Standing, Vec<Usable>> {
     let mut table = BTreeMap::new();
     for (key, machine) in machines(&model.machine) {
@@ -308,7 +308,7 @@ pub(crate) fn usable(model: &Model) -> BTreeMap<Standing, Vec<Usable>> {
     table
 }
 
-/// /// Makes a run that is in a state and has not done anything there.
+/// Makes a run that is in a state and has not done anything there.
 fn standing_run((machine, at): &Standing) -> Run {
     let mut run = Run::new(RunId::new("sim"));
     run.phase = Phase::Open;
@@ -317,7 +317,7 @@ fn standing_run((machine, at): &Standing) -> Run {
     run
 }
 
-/// /// Returns for every call whether it may run in a state, and its consequences there.
+/// Returns for every call whether it may run in a state, and its consequences there.
 pub(crate) fn judged(model: &Model, standing: &Standing) -> Vec<Option<Usable>> {
     let state = model.state(standing.0.as_ref(), &standing.1);
     let counts_files = state.is_some_and(|state| state.policy.files_max.is_some());
@@ -356,7 +356,7 @@ fn of_state(model: &Model, run: &Run, class: usize, counts_files: bool) -> Optio
     })
 }
 
-/// /// Describes the consequences of a call, apart from the keys of its evidence.
+/// Describes the consequences of a call, apart from the keys of its evidence.
 fn signature(class: &Class, marks: &CallMarks, counts_files: bool, said: &str) -> String {
     let hits: Vec<String> = marks
         .hits
@@ -385,9 +385,9 @@ fn signature(class: &Class, marks: &CallMarks, counts_files: bool, said: &str) -
     )
 }
 
-/// /// Returns whether a call may write, to paths that its line shows or to others.
+/// Returns whether a call may write, to paths that its line shows or to others.
 ///
-/// /// A line whose commands are all known to read only writes nothing.
+/// A line whose commands are all known to read only writes nothing.
 pub(crate) fn writes_unseen(call: &ToolCall) -> bool {
     call.facts.shell.as_ref().is_some_and(|shell| {
         let unknown =
@@ -400,7 +400,7 @@ pub(crate) fn writes_unseen(call: &ToolCall) -> bool {
     })
 }
 
-/// /// Returns every end of a call that may have consequences.
+/// Returns every end of a call that may have consequences.
 fn ends(model: &Model, class: &Class, marks: &CallMarks) -> Vec<End> {
     let good = End {
         ok: true,
@@ -457,7 +457,7 @@ fn ends(model: &Model, class: &Class, marks: &CallMarks) -> Vec<End> {
         ends.push(End::default());
     }
     if writes_unseen(&class.call) {
-        // // A program may write what its line does not show, which `interlock exec` sees.
+        // A program may write what its line does not show, which `interlock exec` sees.
         let by_path = &model.written;
         let all = ends.clone();
         for wrote in by_path {

@@ -1,4 +1,4 @@
-//! //! Behaviour that is not examined yet and may be missed: with any of these reasons, nothing is said to hold.
+//! Behaviour that is not examined yet and may be missed: with any of these reasons, nothing is said to hold.
 
 use std::collections::BTreeMap;
 
@@ -16,14 +16,14 @@ use crate::{
     model::Model,
 };
 
-/// /// Two numbers closer than this may have numbers between them that are not tried.
+/// Two numbers closer than this may have numbers between them that are not tried.
 const NEAR: f64 = 0.001;
-/// /// The value beyond which not every integer can be told from the next.
+/// The value beyond which not every integer can be told from the next.
 const EXACT_MAX: f64 = 4_503_599_627_370_496.0;
 /// Sub-agents, by the names that clients give the tool.
 const SUB_AGENTS: [&str; 2] = ["Task", "Agent"];
 
-/// /// Returns all reasons for these properties of a machine.
+/// Returns all reasons for these properties of a machine.
 pub(crate) fn all<'a>(model: &'a Model, properties: &'a [Property]) -> Vec<String> {
     let asked = Asked::of(model, properties);
     let rules: [fn(&Asked<'a>) -> Option<String>; 11] = [
@@ -42,7 +42,7 @@ pub(crate) fn all<'a>(model: &'a Model, properties: &'a [Property]) -> Vec<Strin
     rules.into_iter().filter_map(|rule| rule(&asked)).collect()
 }
 
-/// /// What is asked, as far as it matters for the reasons.
+/// What is asked, as far as it matters for the reasons.
 struct Asked<'a> {
     model: &'a Model,
     forms: Vec<&'a Form>,
@@ -115,7 +115,7 @@ impl<'a> Asked<'a> {
         all.map(|interrupt| interrupt.file_pattern.as_str())
     }
 
-    /// /// A report that has all its tests is tried, and frozen files stay as they are.
+    /// A report that has all its tests is tried, and frozen files stay as they are.
     fn reports(&self) -> Option<String> {
         let mut asked = self.model.machine.evidence_guards();
         let shown = asked.find_map(|one| one.substance_shown())?;
@@ -143,7 +143,7 @@ impl<'a> Asked<'a> {
         (self.forks && asked).then(|| "sub-agents are not started in a fork".to_owned())
     }
 
-    /// /// Where files are counted, it matters which were written together, and not only what they match.
+    /// Where files are counted, it matters which were written together, and not only what they match.
     fn files_together(&self) -> Option<String> {
         let model = self.model;
         let several = model.written.len() > 1;
@@ -213,7 +213,7 @@ impl<'a> Asked<'a> {
         })
     }
 
-    /// /// A command that is refused on its own may pass with more words, where no list names what passes.
+    /// A command that is refused on its own may pass with more words, where no list names what passes.
     fn longer_commands(&self) -> Option<String> {
         let model = self.model;
         let texts = self.atoms.iter().filter_map(|atom| match atom {

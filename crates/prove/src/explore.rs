@@ -1,4 +1,4 @@
-//! //! Explores the graph of everything that may happen, breadth first and always in the same order.
+//! Explores the graph of everything that may happen, breadth first and always in the same order.
 
 mod places;
 mod steps;
@@ -23,30 +23,30 @@ use crate::{
     views::{Truths, View},
 };
 
-/// /// Whether answers of the engine are stored.
+/// Whether answers of the engine are stored.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Asking {
-    /// /// They are stored and used wherever they apply.
+    /// They are stored and used wherever they apply.
     Once,
-    /// /// The engine is asked for each step again.
+    /// The engine is asked for each step again.
     Always,
 }
 
-/// /// A state with what has been used up on the way to it.
+/// A state with what has been used up on the way to it.
 #[derive(Debug, Clone, Copy)]
 struct Visit {
     node: u32,
     used: u32,
-    /// /// The previous visit, and what was done there; a start has none.
+    /// The previous visit, and what was done there; a start has none.
     from: u32,
     by: Move,
-    /// /// The previous visit of the same state.
+    /// The previous visit of the same state.
     next: u32,
-    /// /// Whether no other visit permits more.
+    /// Whether no other visit permits more.
     live: bool,
 }
 
-/// /// What is done: the part, the number of its candidate, and how.
+/// What is done: the part, the number of its candidate, and how.
 #[derive(Debug, Clone, Copy)]
 struct Move {
     part: u32,
@@ -54,18 +54,18 @@ struct Move {
     kind: Kind,
 }
 
-/// /// The current position of the search.
+/// The current position of the search.
 #[derive(Debug)]
 struct Here {
     visit: usize,
     state: State,
-    /// /// For each part, where its steps are stored, and where those are stored that ask no guard.
+    /// For each part, where its steps are stored, and where those are stored that ask no guard.
     entries: Vec<[usize; 2]>,
     candidates: Vec<Rc<Vec<Candidate>>>,
     truths: Vec<Vec<u32>>,
 }
 
-/// /// A step that was found.
+/// A step that was found.
 #[derive(Debug)]
 struct Found {
     to: State,
@@ -95,11 +95,11 @@ struct Explorer<'a> {
     runs: Map<u32, Box<Run>>,
     waiting: VecDeque<u32>,
     edges: Set<Edge>,
-    /// /// Whether a state that proceeds by itself asks for evidence: then a step may read all of it.
+    /// Whether a state that proceeds by itself asks for evidence: then a step may read all of it.
     reads_all: bool,
-    /// /// Whether a property is about something that happens where a guard holds.
+    /// Whether a property is about something that happens where a guard holds.
     guards_happen: bool,
-    /// /// Whether a region reads the states of others.
+    /// Whether a region reads the states of others.
     meets: bool,
     salt: u32,
     contradicted: bool,
@@ -110,14 +110,14 @@ impl Graph {
     pub(crate) fn explore(model: &Model, pairs: &[(usize, usize)], max: usize) -> Self {
         let (graph, contradicted) = explore(model, pairs, max, Asking::Once);
         if contradicted {
-            // // The table does not suit this workflow: the engine is asked for each step.
+            // The table does not suit this workflow: the engine is asked for each step.
             return explore(model, pairs, max, Asking::Always).0;
         }
         graph
     }
 }
 
-/// /// Explores, and returns whether the table contradicted itself.
+/// Explores, and returns whether the table contradicted itself.
 pub(crate) fn explore(
     model: &Model,
     pairs: &[(usize, usize)],
@@ -161,7 +161,7 @@ pub(crate) fn explore(
     };
     explorer.begin();
     while let Some(visit) = explorer.waiting.pop_front() {
-        // // A run that permits more was found meanwhile, and does everything that this one can.
+        // A run that permits more was found meanwhile, and does everything that this one can.
         if explorer
             .visits
             .get(at(visit))
@@ -208,7 +208,7 @@ impl Explorer<'_> {
         }
     }
 
-    /// /// Returns a number that is never used again, if nothing is stored.
+    /// Returns a number that is never used again, if nothing is stored.
     fn salt(&mut self) -> Option<u32> {
         self.salt += 1;
         (self.asking == Asking::Always).then_some(self.salt)
@@ -225,7 +225,7 @@ impl Explorer<'_> {
         )
     }
 
-    /// /// Returns the label of a step with its target.
+    /// Returns the label of a step with its target.
     fn label(&mut self, template: u32, node: u32) -> u32 {
         let stands = self
             .graph
@@ -299,7 +299,7 @@ impl Explorer<'_> {
         self.graph.close_span(node, from);
     }
 
-    /// /// Does everything that may be done in a part.
+    /// Does everything that may be done in a part.
     fn plain(&mut self, here: &Here, part: usize, done: &mut Vec<(usize, u32, bool)>) {
         let Some(all) = here.candidates.get(part).map(Rc::clone) else {
             return;
@@ -336,7 +336,7 @@ impl Explorer<'_> {
         }
     }
 
-    /// /// Uses up limits with calls that change nothing else, in one step.
+    /// Uses up limits with calls that change nothing else, in one step.
     fn used_up(&mut self, here: &Here, part: usize, done: &[(usize, u32, bool)]) {
         let Some(all) = here.candidates.get(part).map(Rc::clone) else {
             return;
@@ -382,7 +382,7 @@ impl Explorer<'_> {
         }
     }
 
-    /// /// Enters the target of a step, and records the step.
+    /// Enters the target of a step, and records the step.
     fn arrive(&mut self, here: &Here, by: Move, found: Found) {
         let Some(to) = self.enter(&found.to, short(here.visit), by, found.run) else {
             return;

@@ -1,4 +1,4 @@
-//! //! The address of a database, of which only the place is ever shown.
+//! The address of a database, of which only the place is ever shown.
 
 use std::{fmt, str::FromStr as _, time::Duration};
 
@@ -9,10 +9,10 @@ use tokio_postgres::{
 
 use crate::{error::SharedError, tenant::Tenant};
 
-/// /// How long a connection may take: after that, a hook that waits for it refuses.
+/// How long a connection may take: after that, a hook that waits for it refuses.
 pub(crate) const CONNECT_MAX: Duration = Duration::from_secs(2);
 
-/// /// The location of a shared log, and the user who connects to it.
+/// The location of a shared log, and the user who connects to it.
 #[derive(Clone)]
 pub struct Address {
     config: Config,
@@ -26,12 +26,12 @@ impl fmt::Debug for Address {
 }
 
 impl Address {
-    /// /// Parses `postgres://USER@HOST:PORT/DATABASE`, or the same as `host=… dbname=…`.
+    /// Parses `postgres://USER@HOST:PORT/DATABASE`, or the same as `host=… dbname=…`.
     ///
-    /// /// `password` is used if the address has none.
+    /// `password` is used if the address has none.
     ///
     /// # Errors
-    /// /// It is not an address, or leads to another machine without encryption.
+    /// It is not an address, or leads to another machine without encryption.
     pub fn new(text: &str, password: Option<&str>) -> Result<Self, SharedError> {
         let mut config = Config::from_str(text).map_err(|_| SharedError::BadAddress)?;
         if config.get_hosts().is_empty() || config.get_user().is_none() {
@@ -49,7 +49,7 @@ impl Address {
             config,
         };
         if !address.is_here() && address.config.get_ssl_mode() != SslMode::Disable {
-            // // Never in the clear because somebody in between has answered that there is no TLS.
+            // Never in the clear because somebody in between has answered that there is no TLS.
             address.config.ssl_mode(SslMode::Require);
         }
         if cfg!(not(feature = "tls")) && address.wants_tls() {
@@ -65,14 +65,14 @@ impl Address {
         &self.place
     }
 
-    /// /// Returns whether a connection has to be encrypted.
+    /// Returns whether a connection has to be encrypted.
     pub(crate) fn wants_tls(&self) -> bool {
         self.config.get_ssl_mode() == SslMode::Require
     }
 
-    /// /// Returns whether all of its hosts are this machine.
+    /// Returns whether all of its hosts are this machine.
     fn is_here(&self) -> bool {
-        // // If there is one, it is what is connected to, whatever the host's name is.
+        // If there is one, it is what is connected to, whatever the host's name is.
         let mut addresses = self.config.get_hostaddrs().iter();
         let mut hosts = self.config.get_hosts().iter();
         addresses.all(|address| address.is_loopback())
@@ -89,7 +89,7 @@ impl Address {
     pub(crate) fn config_for(&self, tenant: &Tenant) -> Config {
         let mut config = self.config.clone();
         let own = config.get_options().unwrap_or_default();
-        // // Last, so that nothing in the address overrides it. What is acknowledged is on disk.
+        // Last, so that nothing in the address overrides it. What is acknowledged is on disk.
         let options = format!(
             "{own} -c interlock.tenant={tenant} -c synchronous_commit=on -c lock_timeout=5s \
              -c statement_timeout=10s -c idle_in_transaction_session_timeout=10s"
@@ -141,7 +141,7 @@ mod tests {
         let words = "host=/run/postgresql user=ana password=s3cret dbname=team";
         let address = Address::new(words, None).unwrap();
         assert_eq!(address.place(), "postgres:///run/postgresql/team");
-        // // The reason may quote a piece of the password.
+        // The reason may quote a piece of the password.
         for text in [
             "postgres://ana:s3cret@host/team?s3cret=1",
             "postgres://ana:s3cret@host:port/team",
@@ -160,7 +160,7 @@ mod tests {
         for text in [
             "postgres://ana@db.example/team",
             "postgres://ana@localhost,db.example/team",
-            // // The name is that of this machine, but the address connected to is not.
+            // The name is that of this machine, but the address connected to is not.
             "host=localhost hostaddr=203.0.113.7 user=ana dbname=team",
         ] {
             let is_kept = match Address::new(text, None) {

@@ -12,37 +12,37 @@ use crate::{
     error::{SharedError, failed},
 };
 
-/// /// A command that is recorded once, however often it is sent.
+/// A command that is recorded once, however often it is sent.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CommandKey {
-    /// /// Its id, chosen by the sender.
+    /// Its id, chosen by the sender.
     pub id: String,
-    /// /// The digest of the whole request.
+    /// The digest of the whole request.
     pub digest: [u8; 32],
-    /// /// The reply, now and whenever the command is sent again.
+    /// The reply, now and whenever the command is sent again.
     pub reply: Vec<u8>,
 }
 
-/// /// The result of an append.
+/// The result of an append.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Appended {
     /// The events were recorded.
     Recorded,
     /// The command was recorded before; nothing was written.
     Repeated {
-        /// /// The stored reply.
+        /// The stored reply.
         reply: Vec<u8>,
-        /// /// The number of events of the log after it.
+        /// The number of events of the log after it.
         seq: u64,
     },
-    /// /// The log has another number of events; nothing was written.
+    /// The log has another number of events; nothing was written.
     Conflict {
-        /// /// The number of its events.
+        /// The number of its events.
         found: u64,
     },
 }
 
-/// /// Events to be appended, as bytes.
+/// Events to be appended, as bytes.
 #[derive(Debug, Clone)]
 pub(crate) struct Batch {
     pub(crate) run: RunId,
@@ -54,7 +54,7 @@ pub(crate) struct Batch {
     pub(crate) epoch: Option<u64>,
 }
 
-/// /// The end of a run's log, while its row is locked.
+/// The end of a run's log, while its row is locked.
 struct Tip {
     seq: u64,
     hash: ChainHash,
@@ -62,7 +62,7 @@ struct Tip {
 }
 
 impl Database {
-    /// /// Appends a batch as a whole or not at all.
+    /// Appends a batch as a whole or not at all.
     pub(crate) fn append(&self, batch: Batch) -> Result<Appended, SharedError> {
         let tenant = self.tenant().clone();
         self.write(move |leased| async move {
@@ -93,7 +93,7 @@ impl Database {
         })
     }
 
-    /// /// Gives the run to a new carrier; the previous one cannot append anything any more.
+    /// Gives the run to a new carrier; the previous one cannot append anything any more.
     ///
     /// # Errors
     /// There is no such run, or the database cannot be written.
@@ -119,7 +119,7 @@ impl Database {
     }
 }
 
-/// /// Locks the run and returns the end of its log; `None` if the tenant does not have the run.
+/// Locks the run and returns the end of its log; `None` if the tenant does not have the run.
 async fn tip(leased: &Leased, tenant: &str, run: &RunId) -> Result<Option<Tip>, SharedError> {
     let found = leased
         .query(
@@ -143,7 +143,7 @@ async fn tip(leased: &Leased, tenant: &str, run: &RunId) -> Result<Option<Tip>, 
     }))
 }
 
-/// /// Returns the stored reply if the command was recorded before.
+/// Returns the stored reply if the command was recorded before.
 async fn repeated(
     leased: &Leased,
     tenant: &str,
@@ -177,7 +177,7 @@ async fn repeated(
     }))
 }
 
-/// /// Rows as columns, in the form that one statement takes.
+/// Rows as columns, in the form that one statement takes.
 #[derive(Default)]
 pub(crate) struct Columns {
     seqs: Vec<i64>,
@@ -256,7 +256,7 @@ async fn insert(
          WHERE tenant = $1 AND run = $2",
         &values,
     );
-    // // Sent together: one wait for both answers.
+    // Sent together: one wait for both answers.
     let (inserted, moved) = join(columns.insert(leased, tenant, run), moved).await;
     inserted?;
     moved?;
@@ -279,12 +279,12 @@ async fn insert(
     Ok(())
 }
 
-/// /// Converts a number for the database; the caller has checked that it fits.
+/// Converts a number for the database; the caller has checked that it fits.
 pub(crate) fn integer(number: u64) -> i64 {
     i64::try_from(number).unwrap_or(i64::MAX)
 }
 
-/// /// Converts a number from the database.
+/// Converts a number from the database.
 pub(crate) fn number(
     leased: &Leased,
     found: Result<i64, tokio_postgres::Error>,
@@ -296,7 +296,7 @@ pub(crate) fn number(
     })
 }
 
-/// /// Returns the error for a column whose values have another type than Interlock's.
+/// Returns the error for a column whose values have another type than Interlock's.
 fn other_type(leased: &Leased) -> SharedError {
     SharedError::Foreign {
         place: leased.place().to_owned(),

@@ -1,4 +1,4 @@
-//! //! The messages of a run, each under the digest of its bytes.
+//! The messages of a run, each under the digest of its bytes.
 
 use std::path::PathBuf;
 
@@ -7,10 +7,10 @@ use interlock_store::{Blobs, StoreError, record};
 
 use crate::database::Database;
 
-/// /// The maximum number of bytes of a message.
+/// The maximum number of bytes of a message.
 const BYTES_MAX: usize = 256 * 1024 * 1024;
 
-/// /// The messages of a run in a shared log.
+/// The messages of a run in a shared log.
 #[derive(Debug)]
 pub(crate) struct SharedMessages {
     pub(crate) database: Database,

@@ -1,4 +1,4 @@
-//! //! A single connection: made, checked, and served by a task of the runtime.
+//! A single connection: made, checked, and served by a task of the runtime.
 
 use futures_util::FutureExt as _;
 use tokio::time::timeout;
@@ -11,7 +11,7 @@ use crate::{
     tls,
 };
 
-/// /// Connects as `tenant`. A user who is not subject to row-level security is refused.
+/// Connects as `tenant`. A user who is not subject to row-level security is refused.
 pub(crate) async fn connect(address: &Address, tenant: &Tenant) -> Result<Client, SharedError> {
     let config = address.config_for(tenant);
     let place = address.place();

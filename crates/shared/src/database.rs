@@ -24,7 +24,7 @@ use crate::{
     tenant::Tenant,
 };
 
-/// /// The number of connections of one process to one database.
+/// The number of connections of one process to one database.
 const CONNECTIONS_MAX: usize = 16;
 /// How long one transaction may take, whatever the database says.
 const TRANSACTION_MAX: Duration = Duration::from_secs(20);
@@ -36,7 +36,7 @@ const COMMIT: &str = "COMMIT";
 /// A database with a shared log, as one tenant sees it. Clones share their connections.
 #[derive(Clone)]
 pub struct Database {
-    // // Before the runtime, on which its connections live.
+    // Before the runtime, on which its connections live.
     pool: Arc<Pool>,
     runtime: Arc<Runtime>,
 }
@@ -57,7 +57,7 @@ struct Pool {
     permits: Arc<Semaphore>,
 }
 
-/// /// A connection in use. It is closed when dropped; [`Leased::put_back`] keeps it for the next use.
+/// A connection in use. It is closed when dropped; [`Leased::put_back`] keeps it for the next use.
 pub(crate) struct Leased {
     pub(crate) client: Client,
     pool: Arc<Pool>,
@@ -66,7 +66,7 @@ pub(crate) struct Leased {
 }
 
 impl Leased {
-    /// /// Keeps a connection on which no transaction is open.
+    /// Keeps a connection on which no transaction is open.
     pub(crate) fn put_back(self) {
         let mut idle = self
             .pool
@@ -80,7 +80,7 @@ impl Leased {
         self.pool.address.place()
     }
 
-    /// /// Runs one statement.
+    /// Runs one statement.
     pub(crate) async fn query(
         &self,
         statement: &str,
@@ -92,7 +92,7 @@ impl Leased {
     }
 }
 
-/// /// A parameter of a statement.
+/// A parameter of a statement.
 #[derive(Debug, Clone)]
 pub(crate) enum Value {
     Text(String),
@@ -120,7 +120,7 @@ impl From<&str> for Value {
 
 impl From<u64> for Value {
     fn from(number: u64) -> Self {
-        // // Whoever records a number has checked that it fits.
+        // Whoever records a number has checked that it fits.
         Self::Integer(i64::try_from(number).unwrap_or(i64::MAX))
     }
 }
@@ -161,13 +161,13 @@ impl Pool {
         })
     }
 
-    /// /// Leases a connection and starts a transaction on it with `begin`.
+    /// Leases a connection and starts a transaction on it with `begin`.
     async fn begun(self: &Arc<Self>, begin: &'static str) -> Result<Leased, SharedError> {
         for fresh in [false, true] {
             let leased = self.lease(fresh).await?;
             match leased.client.batch_execute(begin).await {
                 Ok(()) => return Ok(leased),
-                // // The server was restarted since this connection was last used.
+                // The server was restarted since this connection was last used.
                 Err(_) if leased.is_reused && !fresh => {}
                 Err(error) => return Err(failed(leased.place(), &error)),
             }
@@ -185,17 +185,17 @@ impl Pool {
 
 /// How a transaction ends.
 pub(crate) enum End<T> {
-    /// /// Its changes are committed.
+    /// Its changes are committed.
     Commit(T),
-    /// /// Its changes are rolled back.
+    /// Its changes are rolled back.
     Rollback(T),
 }
 
 impl Database {
-    /// /// Returns a database, whatever is in it. Does not connect yet.
+    /// Returns a database, whatever is in it. Does not connect yet.
     ///
     /// # Errors
-    /// /// A thread cannot be started.
+    /// A thread cannot be started.
     pub fn at(address: Address, tenant: Tenant) -> Result<Self, SharedError> {
         let runtime = Runtime::start().map_err(|error| SharedError::Failed {
             place: address.place().to_owned(),
@@ -218,13 +218,13 @@ impl Database {
         self.pool.address.place()
     }
 
-    /// /// Returns the tenant whose runs it shows.
+    /// Returns the tenant whose runs it shows.
     #[must_use]
     pub fn tenant(&self) -> &Tenant {
         &self.pool.tenant
     }
 
-    /// /// Runs one statement that only reads, or that may be repeated.
+    /// Runs one statement that only reads, or that may be repeated.
     pub(crate) fn select(
         &self,
         statement: &'static str,
@@ -239,7 +239,7 @@ impl Database {
                         leased.put_back();
                         return Ok(rows);
                     }
-                    // // The server was restarted since this connection was last used.
+                    // The server was restarted since this connection was last used.
                     Err(SharedError::Away { .. }) if leased.is_reused && !fresh => {}
                     Err(error) => return Err(error),
                 }
@@ -264,9 +264,9 @@ impl Database {
         )
     }
 
-    /// /// Writes in one transaction.
+    /// Writes in one transaction.
     ///
-    /// /// If it fails before the commit, nothing was written.
+    /// If it fails before the commit, nothing was written.
     pub(crate) fn write<T, F, R>(&self, act: F) -> Result<T, SharedError>
     where
         T: Send + 'static,
@@ -295,9 +295,9 @@ impl Database {
         })
     }
 
-    /// /// Starts a transaction in which the caller writes statement by statement.
+    /// Starts a transaction in which the caller writes statement by statement.
     ///
-    /// /// If it is dropped instead of [committed](Self::commit), nothing was written.
+    /// If it is dropped instead of [committed](Self::commit), nothing was written.
     pub(crate) fn begin(&self) -> Result<Arc<Leased>, SharedError> {
         let pool = Arc::clone(&self.pool);
         self.wait(async move { pool.begun(BEGIN).await.map(Arc::new) })
@@ -308,7 +308,7 @@ impl Database {
         self.wait(finish(leased, COMMIT))
     }
 
-    /// /// Waits for an answer of the database, but not forever.
+    /// Waits for an answer of the database, but not forever.
     pub(crate) fn wait<T: Send + 'static>(
         &self,
         work: impl Future<Output = Result<T, SharedError>> + Send + 'static,
@@ -322,11 +322,11 @@ impl Database {
     }
 }
 
-/// /// Ends a transaction, and keeps its connection for the next use.
+/// Ends a transaction, and keeps its connection for the next use.
 async fn finish(leased: Arc<Leased>, statement: &'static str) -> Result<(), SharedError> {
     if let Err(error) = leased.client.batch_execute(statement).await {
         return Err(match failed(leased.place(), &error) {
-            // // It is not known whether it was committed.
+            // It is not known whether it was committed.
             SharedError::Away { place, .. } if statement == COMMIT => {
                 SharedError::Unanswered { place }
             }

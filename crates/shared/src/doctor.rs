@@ -1,4 +1,4 @@
-//! //! Checks whether a shared log can be used, and what its acknowledgements are worth.
+//! Checks whether a shared log can be used, and what its acknowledgements are worth.
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -11,22 +11,22 @@ use crate::{
     schema::{FORMAT, Standing},
 };
 
-/// /// How far the clocks may differ.
+/// How far the clocks may differ.
 const CLOCK_SLACK_MS: u64 = 60_000;
 
-/// /// The only condition under which rows may be seen and written; any other one that permits would open the table.
+/// The only condition under which rows may be seen and written; any other one that permits would open the table.
 const OWN_ROWS: &str = "(tenant = current_setting('interlock.tenant'::text, true))";
 
-/// /// The result of a check.
+/// The result of a check.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Check {
-    /// /// What was checked.
+    /// What was checked.
     pub check: &'static str,
-    /// /// Whether it is as it should be.
+    /// Whether it is as it should be.
     pub ok: bool,
     /// What was seen.
     pub seen: String,
-    /// /// What to do if it is not.
+    /// What to do if it is not.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub advice: Option<String>,
 }
@@ -52,7 +52,7 @@ impl Check {
 }
 
 impl Database {
-    /// /// Checks everything that a shared log depends on; ends at the first failure that makes further checks impossible.
+    /// Checks everything that a shared log depends on; ends at the first failure that makes further checks impossible.
     #[must_use]
     pub fn doctor(&self) -> Vec<Check> {
         let mut checks = Vec::new();
@@ -89,7 +89,7 @@ impl Database {
         checks
     }
 
-    /// /// Checks the server and its settings.
+    /// Checks the server and its settings.
     fn server(&self) -> Result<Vec<Check>, SharedError> {
         let found = self.select(
             "SELECT current_setting('server_version'), current_user::text, \
@@ -135,7 +135,7 @@ impl Database {
         Ok(checks)
     }
 
-    /// /// Checks whether row-level security applies to every table with rows of tenants.
+    /// Checks whether row-level security applies to every table with rows of tenants.
     fn isolation(&self) -> Result<Check, SharedError> {
         let found = self.select(
             "SELECT class.relname::text FROM pg_catalog.pg_class AS class \

@@ -1,4 +1,4 @@
-//! //! The errors of a shared log, and what to do about them.
+//! The errors of a shared log, and what to do about them.
 
 use interlock_core::names::RunId;
 use interlock_store::StoreError;
@@ -9,7 +9,7 @@ use crate::tenant::Tenant;
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum SharedError {
-    /// /// It is not an address. The reason is not given: it might quote a piece of the password.
+    /// It is not an address. The reason is not given: it might quote a piece of the password.
     #[error(
         "the address of the database cannot be read: write `postgres://USER@HOST:PORT/DATABASE`, with `%40` and the like for special characters in the password, or put the password into `PGPASSWORD`"
     )]
@@ -40,7 +40,7 @@ pub enum SharedError {
         /// The database.
         place: String,
     },
-    /// /// The user or the password is refused.
+    /// The user or the password is refused.
     #[error("`{place}` refuses the user ({what}): check the user, its password and `pg_hba.conf`")]
     Refused {
         /// The database.
@@ -48,7 +48,7 @@ pub enum SharedError {
         /// What the database said.
         what: String,
     },
-    /// /// The user lacks a right.
+    /// The user lacks a right.
     #[error(
         "the user may not do that in `{place}` ({what}): nothing was recorded; ask who administers the database for the right"
     )]
@@ -58,7 +58,7 @@ pub enum SharedError {
         /// What the database said.
         what: String,
     },
-    /// /// The user is not subject to row-level security.
+    /// The user is not subject to row-level security.
     #[error(
         "user `{user}` of `{place}` is a superuser or may bypass row-level security, so tenants would not be kept apart: connect as another user"
     )]
@@ -78,7 +78,7 @@ pub enum SharedError {
         /// What the database said.
         what: String,
     },
-    /// /// The database does not accept writes.
+    /// The database does not accept writes.
     #[error(
         "`{place}` is read-only: nothing was recorded; connect to the primary server, or set `default_transaction_read_only` off"
     )]
@@ -86,7 +86,7 @@ pub enum SharedError {
         /// The database.
         place: String,
     },
-    /// /// It takes too long, or has no connection left.
+    /// It takes too long, or has no connection left.
     #[error("`{place}` is busy ({what}): nothing was recorded; try again")]
     Busy {
         /// The database.
@@ -100,13 +100,13 @@ pub enum SharedError {
         /// The database.
         place: String,
     },
-    /// /// There is no log in it yet.
+    /// There is no log in it yet.
     #[error("`{place}` has no log of Interlock: make it with `interlock shared init`")]
     NotMade {
         /// The database.
         place: String,
     },
-    /// /// Its schema belongs to another program, or was changed.
+    /// Its schema belongs to another program, or was changed.
     #[error(
         "schema `interlock` of `{place}` is not as Interlock made it ({what}): restore it, or use another database"
     )]
@@ -116,7 +116,7 @@ pub enum SharedError {
         /// What is wrong with it.
         what: String,
     },
-    /// /// The log was made by an older version.
+    /// The log was made by an older version.
     #[error(
         "the log in `{place}` has format {found} and this Interlock needs {known}: run `interlock shared migrate`"
     )]
@@ -128,7 +128,7 @@ pub enum SharedError {
         /// The format that is needed.
         known: i32,
     },
-    /// /// The log was made by a newer version.
+    /// The log was made by a newer version.
     #[error(
         "the log in `{place}` has format {found} and this Interlock knows up to {known}: update Interlock"
     )]
@@ -140,7 +140,7 @@ pub enum SharedError {
         /// The newest format known.
         known: i32,
     },
-    /// /// It does not have the tenant.
+    /// It does not have the tenant.
     #[error(
         "`{place}` has no tenant `{tenant}`: check the name, or make it with `interlock shared init --tenant {tenant}`"
     )]
@@ -150,7 +150,7 @@ pub enum SharedError {
         /// The tenant.
         tenant: Tenant,
     },
-    /// /// The tenant does not have the run.
+    /// The tenant does not have the run.
     #[error("tenant `{tenant}` has no run `{run}`: `interlock shared runs` shows its runs")]
     NoRun {
         /// The tenant.
@@ -158,7 +158,7 @@ pub enum SharedError {
         /// The run.
         run: RunId,
     },
-    /// /// The run exists already.
+    /// The run exists already.
     #[error(
         "tenant `{tenant}` has run `{run}` already, and its {events} events are not those of the file: nothing was imported"
     )]
@@ -177,9 +177,9 @@ pub enum SharedError {
     StaleEpoch {
         /// The run.
         run: RunId,
-        /// /// The given epoch.
+        /// The given epoch.
         held: u64,
-        /// /// The epoch of the run.
+        /// The epoch of the run.
         current: u64,
     },
     /// A command's id was used for another command.
@@ -206,11 +206,11 @@ impl From<SharedError> for StoreError {
     }
 }
 
-/// /// Turns an error of the database into ours.
+/// Turns an error of the database into ours.
 pub(crate) fn failed(place: &str, error: &tokio_postgres::Error) -> SharedError {
     let place = place.to_owned();
     let Some(said) = error.as_db_error() else {
-        // // The system's text is the last of the chain.
+        // The system's text is the last of the chain.
         let mut cause: &dyn std::error::Error = error;
         while let Some(deeper) = cause.source() {
             cause = deeper;
@@ -226,7 +226,7 @@ pub(crate) fn failed(place: &str, error: &tokio_postgres::Error) -> SharedError 
         "42501" => SharedError::Forbidden { place, what },
         // A table, column, function or schema that should be there.
         "42P01" | "42703" | "42883" | "3F000" => SharedError::Foreign { place, what },
-        // // Cancelled for its time, no lock in time, a deadlock, a conflict of transactions.
+        // Cancelled for its time, no lock in time, a deadlock, a conflict of transactions.
         "57014" | "55P03" | "40P01" | "40001" => SharedError::Busy { place, what },
         code if code.starts_with("28") => SharedError::Refused { place, what },
         code if code.starts_with("53") => SharedError::Busy { place, what },

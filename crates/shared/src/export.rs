@@ -1,4 +1,4 @@
-//! //! Exports a run of the log to a file, with its hashes.
+//! Exports a run of the log to a file, with its hashes.
 
 use std::{io::Write, path::Path};
 
@@ -11,10 +11,10 @@ use interlock_store::{
 use crate::{run::SharedRun, runs::SharedRuns};
 
 impl SharedRuns {
-    /// /// Writes a run to a file, with its hashes.
+    /// Writes a run to a file, with its hashes.
     ///
     /// # Errors
-    /// /// The run does not exist, is damaged, or the file cannot be written.
+    /// The run does not exist, is damaged, or the file cannot be written.
     pub fn export(
         &self,
         run: &RunId,
@@ -26,7 +26,7 @@ impl SharedRuns {
 }
 
 impl SharedRun {
-    /// /// Describes how the last of `seq` events differs from the one with `hash`, which the run's row names.
+    /// Describes how the last of `seq` events differs from the one with `hash`, which the run's row names.
     pub(crate) fn broken_tip(
         &self,
         seq: u64,
@@ -47,7 +47,7 @@ impl SharedRun {
 
 impl Transfer for SharedRun {
     fn pinned(&self) -> Result<(Pin, Durability), StoreError> {
-        // // Without its last events, a run would be exported as a shorter one that looks complete.
+        // Without its last events, a run would be exported as a shorter one that looks complete.
         let tip = self.database.tip_of(self.run())?;
         let (seq, hash) = tip.ok_or_else(|| self.database.no_run(self.run()))?;
         if let Some(FirstBroken { seq, broken }) = self.broken_tip(seq, hash)? {

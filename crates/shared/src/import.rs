@@ -1,4 +1,4 @@
-//! //! Imports a run from a file, in one transaction, with its hashes.
+//! Imports a run from a file, in one transaction, with its hashes.
 
 use std::{io::BufRead, path::Path, sync::Arc};
 
@@ -16,20 +16,20 @@ use crate::{
     runs::{INSERT_RUN, SharedRuns, Written, text},
 };
 
-/// /// The number of events that are sent at once.
+/// The number of events that are sent at once.
 const BATCH: usize = 256;
 
 /// What an import did.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ImportDone {
-    /// /// The run did not exist and was made.
+    /// The run did not exist and was made.
     Made(Imported),
-    /// /// The run existed already.
+    /// The run existed already.
     There(Imported),
 }
 
 impl SharedRuns {
-    /// /// Imports a run from a file, all of it or nothing.
+    /// Imports a run from a file, all of it or nothing.
     ///
     /// Its project is at `project_root` on this machine.
     ///
@@ -58,7 +58,7 @@ impl SharedRuns {
     }
 }
 
-/// /// A run that is being imported, in a transaction that stays open meanwhile.
+/// A run that is being imported, in a transaction that stays open meanwhile.
 struct Taking<'a> {
     runs: &'a SharedRuns,
     places: Places,
@@ -67,16 +67,16 @@ struct Taking<'a> {
     last_ms: u64,
 }
 
-/// /// The destination of what is read.
+/// The destination of what is read.
 struct Session {
-    /// /// The transaction; `None` if the run exists already, so that nothing is written.
+    /// The transaction; `None` if the run exists already, so that nothing is written.
     leased: Option<Arc<Leased>>,
     run: RunId,
     there: Option<(u64, ChainHash)>,
 }
 
 impl Taking<'_> {
-    /// /// Writes one row of a table if the run does not exist already.
+    /// Writes one row of a table if the run does not exist already.
     fn put(&self, statement: &'static str, more: Vec<Value>) -> Result<(), StoreError> {
         let Some((leased, run)) = self.writing() else {
             return Ok(());
@@ -94,7 +94,7 @@ impl Taking<'_> {
         Some((Arc::clone(leased), session.run.clone()))
     }
 
-    /// /// Sends the waiting events.
+    /// Sends the waiting events.
     fn send(&mut self) -> Result<(), StoreError> {
         let rows = std::mem::take(&mut self.waiting);
         let Some((leased, run)) = self.writing() else {
@@ -111,7 +111,7 @@ impl Taking<'_> {
         Ok(sent?)
     }
 
-    /// /// Makes the run visible.
+    /// Makes the run visible.
     fn end(mut self, read: Imported) -> Result<ImportDone, StoreError> {
         self.send()?;
         self.put(
@@ -146,7 +146,7 @@ impl Taking<'_> {
         Ok(ImportDone::Made(read))
     }
 
-    /// /// Records where the run's paths lead on this machine, unless that is recorded already.
+    /// Records where the run's paths lead on this machine, unless that is recorded already.
     fn write_places(&self, run: &RunId) -> Result<(), StoreError> {
         let log = self.runs.open_run(run)?;
         if Places::read(log.folder().path())?.is_none() {

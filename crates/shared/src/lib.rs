@@ -1,15 +1,15 @@
 //! The log of a team: runs of many machines in one PostgreSQL database.
 //!
-//! //! Implements the traits of `interlock-store`: [`SharedRuns`] is its `Runs`, [`SharedRun`] its `RunStore`. Rows
-//! //! contain the bytes as they were written and the previous hash, in the same chain as in a SQLite file, so
-//! //! that a run of a machine is imported with its hashes.
+//! Implements the traits of `interlock-store`: [`SharedRuns`] is its `Runs`, [`SharedRun`] its `RunStore`. Rows
+//! contain the bytes as they were written and the previous hash, in the same chain as in a SQLite file, so
+//! that a run of a machine is imported with its hashes.
 //!
-//! //! An append is one transaction: it locks the run, answers a known command with its stored reply,
-//! //! compares the carrier's epoch and the number of events, and writes. What concerns one machine (scratch,
-//! //! notes, baseline, process groups) stays in a folder on it.
+//! An append is one transaction: it locks the run, answers a known command with its stored reply,
+//! compares the carrier's epoch and the number of events, and writes. What concerns one machine (scratch,
+//! notes, baseline, process groups) stays in a folder on it.
 //!
-//! //! **Invariant.** What was acknowledged is on the database's disk. No statement sees rows of another tenant,
-//! //! even if it does not name its tenant.
+//! **Invariant.** What was acknowledged is on the database's disk. No statement sees rows of another tenant,
+//! even if it does not name its tenant.
 
 mod address;
 mod append;

@@ -1,4 +1,4 @@
-//! //! Where a run's paths lead on this machine, kept in the run's folder on it.
+//! Where a run's paths lead on this machine, kept in the run's folder on it.
 
 use std::path::Path;
 
@@ -25,12 +25,12 @@ impl Versioned for Places {
 }
 
 impl Places {
-    /// /// Reads the places of this machine; `None` if they are not recorded.
+    /// Reads the places of this machine; `None` if they are not recorded.
     pub(crate) fn read(folder: &Path) -> Result<Option<Self>, StoreError> {
         read_file(&folder.join(FILE))
     }
 
-    /// /// Writes the places of this machine, in a folder that only its owner may enter.
+    /// Writes the places of this machine, in a folder that only its owner may enter.
     pub(crate) fn write(&self, folder: &Path) -> Result<(), StoreError> {
         make_directory(folder)?;
         write_file(&folder.join(FILE), self, Sync::Now)

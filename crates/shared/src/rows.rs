@@ -1,4 +1,4 @@
-//! //! Reads and writes the rows of a run: one statement each, of its own tenant only.
+//! Reads and writes the rows of a run: one statement each, of its own tenant only.
 
 use interlock_core::names::RunId;
 use interlock_store::{
@@ -12,7 +12,7 @@ use crate::{
     error::SharedError,
 };
 
-/// /// The content of a run's row, without what is pinned.
+/// The content of a run's row, without what is pinned.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Head {
     pub(crate) digest: ChainHash,
@@ -23,10 +23,10 @@ pub(crate) struct Head {
     pub(crate) person_home: String,
 }
 
-/// /// A snapshot with the hash of its last event, if the log has that event.
+/// A snapshot with the hash of its last event, if the log has that event.
 pub(crate) type WithLast = (StoredSnapshot, Option<Vec<u8>>);
 
-/// /// A row, with the name of the database for errors.
+/// A row, with the name of the database for errors.
 pub(crate) struct Found<'a> {
     database: &'a Database,
     row: tokio_postgres::Row,
@@ -66,7 +66,7 @@ impl<'a> Found<'a> {
 }
 
 impl Database {
-    /// /// Runs a statement about one run; `$1` and `$2` are tenant and run.
+    /// Runs a statement about one run; `$1` and `$2` are tenant and run.
     pub(crate) fn of_run(
         &self,
         run: &RunId,
@@ -80,7 +80,7 @@ impl Database {
         Ok(rows.into_iter().map(found).collect())
     }
 
-    /// /// Returns the only value of the only row; `None` if there is no row.
+    /// Returns the only value of the only row; `None` if there is no row.
     fn one<T: for<'r> FromSql<'r>>(
         &self,
         run: &RunId,
@@ -91,7 +91,7 @@ impl Database {
         found.first().map(|found| found.get(0)).transpose()
     }
 
-    /// /// Returns the content of a run's row; `None` if the tenant does not have the run.
+    /// Returns the content of a run's row; `None` if the tenant does not have the run.
     pub(crate) fn head(&self, run: &RunId) -> Result<Option<Head>, SharedError> {
         let found = self.of_run(
             run,
@@ -114,7 +114,7 @@ impl Database {
         }))
     }
 
-    /// /// Returns the current epoch of a run's carrier.
+    /// Returns the current epoch of a run's carrier.
     ///
     /// # Errors
     /// There is no such run, or the database cannot be read.
@@ -128,7 +128,7 @@ impl Database {
         found.number(0)
     }
 
-    /// /// Returns the error for a run that the tenant does not have.
+    /// Returns the error for a run that the tenant does not have.
     pub(crate) fn no_run(&self, run: &RunId) -> SharedError {
         SharedError::NoRun {
             tenant: self.tenant().clone(),
@@ -142,7 +142,7 @@ impl Database {
         head.map(|head| head.seq).ok_or_else(|| self.no_run(run))
     }
 
-    /// /// Returns the number of events and the hash of the last; `None` if the tenant does not have the run.
+    /// Returns the number of events and the hash of the last; `None` if the tenant does not have the run.
     pub(crate) fn tip_of(&self, run: &RunId) -> Result<Option<(u64, ChainHash)>, SharedError> {
         let found = self.of_run(
             run,
@@ -202,7 +202,7 @@ impl Database {
         found.iter().map(row).collect()
     }
 
-    /// /// Reads the newest snapshot of this engine, with the hash of its last event if that exists.
+    /// Reads the newest snapshot of this engine, with the hash of its last event if that exists.
     pub(crate) fn newest_snapshot(&self, run: &RunId) -> Result<Option<WithLast>, SharedError> {
         let found = self.of_run(
             run,
@@ -229,7 +229,7 @@ impl Database {
         found.iter().map(stored).collect()
     }
 
-    /// /// Stores a snapshot and drops all but the previous one.
+    /// Stores a snapshot and drops all but the previous one.
     pub(crate) fn keep_snapshot(
         &self,
         run: &RunId,
@@ -253,7 +253,7 @@ impl Database {
         .map(drop)
     }
 
-    /// /// Stores the bytes of a machine.
+    /// Stores the bytes of a machine.
     pub(crate) fn keep_machine(
         &self,
         run: &RunId,
@@ -280,7 +280,7 @@ impl Database {
         )
     }
 
-    /// /// Returns the bytes of all machines, by their hashes.
+    /// Returns the bytes of all machines, by their hashes.
     pub(crate) fn machines(&self, run: &RunId) -> Result<Vec<Vec<u8>>, SharedError> {
         let found = self.of_run(
             run,
@@ -291,7 +291,7 @@ impl Database {
         found.iter().map(|found| found.get(0)).collect()
     }
 
-    /// /// Stores a message under its digest.
+    /// Stores a message under its digest.
     pub(crate) fn keep_message(
         &self,
         run: &RunId,
@@ -333,7 +333,7 @@ impl Database {
         found.iter().map(|found| found.get(0)).collect()
     }
 
-    /// /// Stores the text that a call returned.
+    /// Stores the text that a call returned.
     pub(crate) fn keep_output(
         &self,
         run: &RunId,

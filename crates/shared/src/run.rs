@@ -1,4 +1,4 @@
-//! //! An open run of a shared log.
+//! An open run of a shared log.
 
 use std::{
     cell::Cell,
@@ -27,7 +27,7 @@ use crate::{
     rows::Head,
 };
 
-/// /// Times between two checks of a log that is followed, the shortest first.
+/// Times between two checks of a log that is followed, the shortest first.
 const LOOKS: [Duration; 4] = [
     Duration::from_millis(20),
     Duration::from_millis(50),
@@ -35,7 +35,7 @@ const LOOKS: [Duration; 4] = [
     Duration::from_secs(1),
 ];
 
-/// /// An open run of a shared log.
+/// An open run of a shared log.
 #[derive(Debug)]
 pub struct SharedRun {
     pub(crate) database: Database,
@@ -46,11 +46,11 @@ pub struct SharedRun {
     durability: Durability,
     marks: Marks,
     folder: RunFolder,
-    /// /// The epoch under which events are appended.
+    /// The epoch under which events are appended.
     epoch: Option<u64>,
-    /// /// The number of events between two snapshots.
+    /// The number of events between two snapshots.
     every: u64,
-    /// /// What was appended since the newest snapshot, as of this number of events.
+    /// What was appended since the newest snapshot, as of this number of events.
     since: Cell<Option<(u64, Since)>>,
 }
 
@@ -77,17 +77,17 @@ impl SharedRun {
         }
     }
 
-    /// /// Appends under `epoch` from now on, as the run's carrier.
+    /// Appends under `epoch` from now on, as the run's carrier.
     pub fn carry(&mut self, epoch: u64) {
         self.epoch = Some(epoch);
     }
 
-    /// /// Appends events and records the command that caused them.
+    /// Appends events and records the command that caused them.
     ///
     /// A command that was recorded before is not recorded again: its reply is returned.
     ///
     /// # Errors
-    /// /// The command's id was used for another one, the epoch is stale, or the log cannot be written: nothing was recorded.
+    /// The command's id was used for another one, the epoch is stale, or the log cannot be written: nothing was recorded.
     pub fn append_command(
         &mut self,
         expected_seq: u64,
@@ -121,7 +121,7 @@ impl SharedRun {
         Ok(appended)
     }
 
-    /// /// Makes a snapshot when one is due. What was appended stays recorded even if that fails.
+    /// Makes a snapshot when one is due. What was appended stays recorded even if that fails.
     fn grew(&self, before: u64, events: u64, bytes: u64) {
         let now = before + events;
         let since = match self.since.get() {
@@ -158,7 +158,7 @@ impl SharedRun {
         Ok(())
     }
 
-    /// /// Folds the log from the newest usable snapshot, or from the start.
+    /// Folds the log from the newest usable snapshot, or from the start.
     fn fold(&self) -> Result<Snapshot, StoreError> {
         let (stored, head) = self.database.newest_snapshot(&self.run)?.unzip();
         let whole = stored.and_then(|stored| stored.whole(&self.run, &self.marks));
@@ -321,7 +321,7 @@ impl RunStore for SharedRun {
 
     fn verify(&self) -> Result<u64, VerifyError> {
         let machine = self.checked_pin()?.machine(&self.place)?;
-        // // Read before the events: what others append meanwhile is not a fault.
+        // Read before the events: what others append meanwhile is not a fault.
         let tip = self.database.tip_of(&self.run).map_err(StoreError::from)?;
         let (seq, hash) = tip.ok_or_else(|| self.log_of().damaged("the run is missing"))?;
         let stored = self
@@ -333,7 +333,7 @@ impl RunStore for SharedRun {
             .filter_map(|stored| stored.whole(&self.run, &self.marks));
         let snapshots: Vec<Snapshot> = whole.map(|(snapshot, _)| snapshot).collect();
         let count = record::verify(self, &machine, &snapshots)?;
-        // // The run's row names the end of its log: events missing there are noticed here.
+        // The run's row names the end of its log: events missing there are noticed here.
         if seq > count {
             let (seq, broken) = (count, Broken::Missing);
             return Err(VerifyError::Broken(FirstBroken { seq, broken }));
@@ -374,7 +374,7 @@ impl RunStore for SharedRun {
         self.every = record::EVERY_KEPT;
     }
 
-    // // The database itself waits for others, up to its `lock_timeout`.
+    // The database itself waits for others, up to its `lock_timeout`.
     fn wait_by(&mut self, _: fn(i32) -> bool) {}
 
     fn is_in_place(&self) -> bool {

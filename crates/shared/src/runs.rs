@@ -33,14 +33,14 @@ pub struct SharedRuns {
     database: Database,
     /// Where the runs' folders on this machine are.
     folders: PathBuf,
-    /// /// Where the folders are in which their programs work.
+    /// Where the folders are in which their programs work.
     work: PathBuf,
     /// The home of the person on this machine.
     person_home: String,
 }
 
 impl SharedRuns {
-    /// /// Returns the runs of a log, with their folders on this machine below its state directory.
+    /// Returns the runs of a log, with their folders on this machine below its state directory.
     pub fn new(database: Database, state: &Path, person_home: Option<&Path>) -> Self {
         let tenant = database.tenant().as_str();
         let home = person_home.and_then(Path::to_str);
@@ -83,7 +83,7 @@ impl SharedRuns {
         Ok(SharedRun::new(database, run, head, folder, marks))
     }
 
-    /// /// Returns the home that a run's paths lead to: its own if it names one, otherwise the person's.
+    /// Returns the home that a run's paths lead to: its own if it names one, otherwise the person's.
     fn home_of(&self, events: &[Event]) -> String {
         let own = events.iter().find_map(|event| match event {
             Event::RunStarted {
@@ -128,7 +128,7 @@ impl SharedRuns {
         for row in found {
             let row = Found::new(&self.database, row);
             let run = RunId::new(row.get::<String>(0)?);
-            // // A folder that cannot be read hides no run, and a name that is not an id leads to no folder.
+            // A folder that cannot be read hides no run, and a name that is not an id leads to no folder.
             let here = record::check_run_id(&run)
                 .and_then(|()| Places::read(&self.folders.join(run.as_str())));
             let project = match here {
@@ -141,7 +141,7 @@ impl SharedRuns {
     }
 }
 
-/// /// Returns whether an error concerns the database, not the rows of one run.
+/// Returns whether an error concerns the database, not the rows of one run.
 fn is_of_database(error: &StoreError) -> bool {
     let StoreError::Elsewhere(error) = error else {
         return false;
@@ -246,7 +246,7 @@ impl Runs for SharedRuns {
             }
             let known = match self.card(&id) {
                 Ok(card) => Listed::Known(card),
-                // // All runs share the database: if it cannot be reached, neither can the list.
+                // All runs share the database: if it cannot be reached, neither can the list.
                 Err(error) if is_of_database(&error) => return Err(error),
                 Err(error) => Listed::Damaged {
                     why: error.to_string(),
@@ -267,18 +267,18 @@ impl Runs for SharedRuns {
     }
 }
 
-/// /// A run in the form in which it is written to the tables.
+/// A run in the form in which it is written to the tables.
 #[derive(Debug)]
 pub(crate) struct Written {
     pub(crate) pin: Pin,
     pub(crate) durability: Durability,
-    /// /// Its events, each with the previous hash.
+    /// Its events, each with the previous hash.
     pub(crate) rows: Vec<(Row, ChainHash)>,
-    /// /// The hash of the last event.
+    /// The hash of the last event.
     pub(crate) hash: ChainHash,
 }
 
-/// /// The statement that makes a run; the parameters from `$3` on are what [`Written::values`] returns.
+/// The statement that makes a run; the parameters from `$3` on are what [`Written::values`] returns.
 pub(crate) const INSERT_RUN: &str = "INSERT INTO interlock.runs (tenant, run, seq, tip_hash, last_ms, digest, \
      created_ms, name, workflow, durability, source_name, source, machine, project_root, person_home) \
      VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15)";
@@ -311,7 +311,7 @@ impl Written {
     }
 }
 
-/// /// A run whose folder is next to its final place, and which is not in any table yet.
+/// A run whose folder is next to its final place, and which is not in any table yet.
 #[derive(Debug)]
 struct Unpublished {
     runs: SharedRuns,
@@ -350,7 +350,7 @@ impl UnpublishedRun for Unpublished {
             Ok(End::Commit(()))
         });
         if let Err(error) = made {
-            // // If the answer was lost, the run may exist and need its folder.
+            // If the answer was lost, the run may exist and need its folder.
             if !matches!(error, SharedError::Unanswered { .. }) {
                 let _ = fs::remove_dir_all(&self.published);
             }
@@ -362,7 +362,7 @@ impl UnpublishedRun for Unpublished {
 
 impl Drop for Unpublished {
     fn drop(&mut self) {
-        // // Only our own unfinished folder: after it was renamed, there is none.
+        // Only our own unfinished folder: after it was renamed, there is none.
         let _ = fs::remove_dir_all(&self.beside);
     }
 }

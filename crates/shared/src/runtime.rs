@@ -1,4 +1,4 @@
-//! //! The runtime of the connections, on a thread of its own, so that callers do not need one.
+//! The runtime of the connections, on a thread of its own, so that callers do not need one.
 
 use std::{
     future::Future,
@@ -9,7 +9,7 @@ use std::{
 
 use tokio::{runtime::Handle, sync::oneshot};
 
-/// /// A runtime on its own thread; dropping it ends everything that still runs on it.
+/// A runtime on its own thread; dropping it ends everything that still runs on it.
 #[derive(Debug)]
 pub(crate) struct Runtime {
     handle: Handle,
@@ -27,7 +27,7 @@ impl Runtime {
         let thread = thread::Builder::new()
             .name("postgres".to_owned())
             .spawn(move || {
-                // // It ends when dropped or sent.
+                // It ends when dropped or sent.
                 let _ = runtime.block_on(stopped);
             })?;
         Ok(Self {
@@ -37,7 +37,7 @@ impl Runtime {
         })
     }
 
-    /// /// Runs a future and waits for its result; `None` if it was abandoned with the runtime.
+    /// Runs a future and waits for its result; `None` if it was abandoned with the runtime.
     pub(crate) fn wait<T: Send + 'static>(
         &self,
         future: impl Future<Output = T> + Send + 'static,

@@ -1,4 +1,4 @@
-//! //! The tables of the database, made by migrations that only go forward.
+//! The tables of the database, made by migrations that only go forward.
 
 use std::sync::Arc;
 
@@ -9,14 +9,14 @@ use crate::{
     tenant::Tenant,
 };
 
-/// /// The migrations, each from one format to the next.
+/// The migrations, each from one format to the next.
 const MIGRATIONS: &[&str] = &[
     include_str!("../migrations/1.sql"),
     include_str!("../migrations/2.sql"),
 ];
 /// The format that this code writes and reads.
 pub const FORMAT: i32 = 2;
-/// /// The lock that is taken while the tables change: `ILCK`.
+/// The lock that is taken while the tables change: `ILCK`.
 const LOCK: u64 = 0x494c_434b;
 
 const BEGIN_SCHEMA: &str = "
@@ -27,14 +27,14 @@ CREATE TABLE interlock.migrations (
 );
 ";
 
-/// /// The content of a database.
+/// The content of a database.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Standing {
-    /// /// Nothing that belongs to Interlock.
+    /// Nothing that belongs to Interlock.
     Empty,
     /// A log of this format.
     Made {
-        /// /// Whether it has the tenant.
+        /// Whether it has the tenant.
         has_tenant: bool,
     },
     /// A log of an older format.
@@ -64,7 +64,7 @@ impl Standing {
     }
 }
 
-/// /// Reads the format of the log; `None` if there is no log.
+/// Reads the format of the log; `None` if there is no log.
 async fn format(leased: &Leased) -> Result<Option<i32>, SharedError> {
     let found = leased
         .query(
@@ -96,7 +96,7 @@ async fn format(leased: &Leased) -> Result<Option<i32>, SharedError> {
         .ok_or_else(|| foreign("its table `migrations` is empty"))
 }
 
-/// /// Returns the content of the database.
+/// Returns the content of the database.
 pub(crate) async fn standing(leased: Arc<Leased>) -> Result<Standing, SharedError> {
     match format(&leased).await? {
         None => Ok(Standing::Empty),
@@ -150,11 +150,11 @@ pub struct InitDone {
 }
 
 impl Database {
-    /// /// Connects to an existing log as `tenant`.
+    /// Connects to an existing log as `tenant`.
     ///
     /// # Errors
-    /// /// The database cannot be reached or refuses the user, the user is not subject to row-level security, the log
-    /// /// does not exist or has another version, or it does not have the tenant.
+    /// The database cannot be reached or refuses the user, the user is not subject to row-level security, the log
+    /// does not exist or has another version, or it does not have the tenant.
     pub fn open(address: Address, tenant: Tenant) -> Result<Self, SharedError> {
         let database = Self::at(address, tenant)?;
         match database.standing()? {
@@ -167,23 +167,23 @@ impl Database {
         }
     }
 
-    /// /// Returns the content of the database.
+    /// Returns the content of the database.
     ///
     /// # Errors
-    /// /// It cannot be reached, refuses the user, or contains something that does not belong to Interlock.
+    /// It cannot be reached, refuses the user, or contains something that does not belong to Interlock.
     pub fn standing(&self) -> Result<Standing, SharedError> {
         self.read(|leased| async move { standing(leased).await })
     }
 
-    /// /// Makes the tables and the tenant if they do not exist.
+    /// Makes the tables and the tenant if they do not exist.
     ///
     /// # Errors
-    /// /// The user lacks the right, or the log has another format.
+    /// The user lacks the right, or the log has another format.
     pub fn init(&self) -> Result<InitDone, SharedError> {
         self.init_as(FORMAT)
     }
 
-    /// /// Makes the tables of format `to`.
+    /// Makes the tables of format `to`.
     pub(crate) fn init_as(&self, to: i32) -> Result<InitDone, SharedError> {
         let tenant = self.tenant().clone();
         self.write(move |leased| async move {
@@ -215,10 +215,10 @@ impl Database {
         })
     }
 
-    /// /// Migrates the tables to the format of this program; returns the format they had.
+    /// Migrates the tables to the format of this program; returns the format they had.
     ///
     /// # Errors
-    /// /// There is no log, it is newer, or the user lacks the right.
+    /// There is no log, it is newer, or the user lacks the right.
     pub fn migrate(&self) -> Result<i32, SharedError> {
         self.write(|leased| async move {
             lock(&leased).await?;

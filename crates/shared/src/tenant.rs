@@ -1,15 +1,15 @@
-//! //! Tenants: the owners of the runs of a shared log.
+//! Tenants: the owners of the runs of a shared log.
 
 use std::fmt;
 
 /// The longest name of a tenant.
 const CHARS_MAX: usize = 63;
 
-/// /// The name of a tenant: lowercase letters, digits, `-` and `_`, beginning with a letter.
+/// The name of a tenant: lowercase letters, digits, `-` and `_`, beginning with a letter.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Tenant(String);
 
-/// /// An error for a text that is not the name of a tenant.
+/// An error for a text that is not the name of a tenant.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
     "`{text}` cannot name a tenant: use at most 63 small letters, digits, `-` and `_`, a letter first"
@@ -20,10 +20,10 @@ pub struct BadTenant {
 }
 
 impl Tenant {
-    /// /// Parses a name.
+    /// Parses a name.
     ///
     /// # Errors
-    /// /// It is not the name of a tenant.
+    /// It is not the name of a tenant.
     pub fn new(text: &str) -> Result<Self, BadTenant> {
         let is_plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || "-_".contains(c);
         let begins = text.starts_with(|c: char| c.is_ascii_lowercase());

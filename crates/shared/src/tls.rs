@@ -1,8 +1,8 @@
-//! //! The encryption of connections, checked against the certificates that this machine trusts.
+//! The encryption of connections, checked against the certificates that this machine trusts.
 
 use crate::error::SharedError;
 
-/// /// Returns what encrypts a connection.
+/// Returns what encrypts a connection.
 #[cfg(feature = "tls")]
 pub(crate) fn connector(
     place: &str,
@@ -24,7 +24,7 @@ pub(crate) fn connector(
     ))
 }
 
-/// /// Returns what would encrypt a connection: this program was built without TLS.
+/// Returns what would encrypt a connection: this program was built without TLS.
 #[cfg(not(feature = "tls"))]
 pub(crate) fn connector(place: &str) -> Result<tokio_postgres::NoTls, SharedError> {
     Err(SharedError::NoTls {

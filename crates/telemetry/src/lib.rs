@@ -1,12 +1,12 @@
-//! //! A run as OpenTelemetry spans: one each for the run, a visit of a state, an attempt of a stage, and a call of a
-//! //! model or a tool.
+//! A run as OpenTelemetry spans: one each for the run, a visit of a state, an attempt of a stage, and a call of a
+//! model or a tool.
 //!
-//! //! Spans are made from the log, which contains everything, after the fact and in a
-//! //! process of their own: no verdict waits for them. Their ids are derived from the run
-//! //! and the number of the event that started them, so sending them twice is harmless.
+//! Spans are made from the log, which contains everything, after the fact and in a
+//! process of their own: no verdict waits for them. Their ids are derived from the run
+//! and the number of the event that started them, so sending them twice is harmless.
 //!
-//! //! **Invariant.** Off unless an endpoint is configured; unless explicitly enabled,
-//! //! nothing that an agent or a person wrote leaves the machine.
+//! **Invariant.** Off unless an endpoint is configured; unless explicitly enabled,
+//! nothing that an agent or a person wrote leaves the machine.
 
 mod otlp;
 mod send;

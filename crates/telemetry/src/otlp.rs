@@ -6,14 +6,14 @@ use crate::span::{Moment, Span, Value};
 
 /// `SPAN_KIND_INTERNAL`: the work is done here.
 const INTERNAL: u8 = 1;
-/// /// `SPAN_KIND_CLIENT`: a request to another system.
+/// `SPAN_KIND_CLIENT`: a request to another system.
 const CLIENT: u8 = 3;
 /// `STATUS_CODE_ERROR`.
 const FAILED: u8 = 2;
 /// The trace is sampled.
 const SAMPLED: u32 = 1;
 
-/// /// The sender of the spans.
+/// The sender of the spans.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Resource {
     /// Names and values, such as `service.name`.
@@ -75,7 +75,7 @@ fn moment(moment: &Moment) -> Json {
 
 fn attributes(attributes: &[(&'static str, Value)]) -> Vec<Json> {
     let written = attributes.iter().map(|(name, value)| {
-        // // 64-bit integers are strings in this JSON.
+        // 64-bit integers are strings in this JSON.
         let value = match value {
             Value::Text(text) => json!({ "stringValue": text }),
             Value::Number(number) => json!({ "intValue": number.to_string() }),

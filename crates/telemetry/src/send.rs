@@ -12,11 +12,11 @@ use reqwest::{
 
 use crate::{Settings, Span, request};
 
-/// /// The number of spans in one request.
+/// The number of spans in one request.
 const SPANS_MAX: usize = 256;
-/// /// The number of times a request is made that a collector may take later.
+/// The number of times a request is made that a collector may take later.
 const TRIES_MAX: u32 = 3;
-/// /// Time before the first retry.
+/// Time before the first retry.
 const WAIT: Duration = Duration::from_millis(500);
 
 /// Why spans were not taken.
@@ -28,31 +28,31 @@ pub enum SendError {
     /// The system's certificates cannot be used.
     #[error("secure connections cannot be made: {0}")]
     Tls(#[from] TlsError),
-    /// /// A header of the settings is not valid.
+    /// A header of the settings is not valid.
     #[error("`{0}` is not a header that can be sent")]
     Header(String),
     /// The collector cannot be reached.
     #[error("`{endpoint}` cannot be reached")]
     Unreachable {
-        /// /// The endpoint.
+        /// The endpoint.
         endpoint: String,
         /// The underlying error.
         source: reqwest::Error,
     },
-    /// /// The collector refused them.
+    /// The collector refused them.
     #[error("`{endpoint}` answered {status}: {said}")]
     Refused {
-        /// /// The endpoint.
+        /// The endpoint.
         endpoint: String,
-        /// /// The status of the answer.
+        /// The status of the answer.
         status: u16,
-        /// /// The text of the answer.
+        /// The text of the answer.
         said: String,
     },
 }
 
 impl SendError {
-    /// /// Returns whether sending the same again would end the same way.
+    /// Returns whether sending the same again would end the same way.
     #[must_use]
     pub const fn is_final(&self) -> bool {
         matches!(self, Self::Refused { status: 400, .. })
@@ -68,10 +68,10 @@ pub struct Sender<'a> {
 }
 
 impl<'a> Sender<'a> {
-    /// /// Prepares sending; `None` if telemetry is off.
+    /// Prepares sending; `None` if telemetry is off.
     ///
     /// # Errors
-    /// /// A header is not valid, or no client can be made.
+    /// A header is not valid, or no client can be made.
     pub fn new(settings: &'a Settings) -> Result<Option<Self>, SendError> {
         let Some(endpoint) = settings.endpoint.as_deref() else {
             return Ok(None);
@@ -86,7 +86,7 @@ impl<'a> Sender<'a> {
             headers.insert(name, value);
         }
         let client = Client::builder().tls_backend_preconfigured(tls(&url)?);
-        // // A proxy from the environment is for other machines, never for this machine itself.
+        // A proxy from the environment is for other machines, never for this machine itself.
         let client = if is_loopback(&url) {
             client.no_proxy()
         } else {
@@ -94,7 +94,7 @@ impl<'a> Sender<'a> {
         };
         let client = client
             .timeout(settings.timeout)
-            // // Headers may contain a key: they go only where they were meant to.
+            // Headers may contain a key: they go only where they were meant to.
             .redirect(Policy::none())
             .default_headers(headers)
             .build()
@@ -109,10 +109,10 @@ impl<'a> Sender<'a> {
         }))
     }
 
-    /// /// Sends spans, a few hundred per request.
+    /// Sends spans, a few hundred per request.
     ///
     /// # Errors
-    /// /// The collector cannot be reached or refuses them; earlier requests were accepted.
+    /// The collector cannot be reached or refuses them; earlier requests were accepted.
     pub fn send(&self, spans: &[Span]) -> Result<(), SendError> {
         for some in spans.chunks(SPANS_MAX) {
             let body = request(&self.settings.resource, some).to_string();
@@ -129,7 +129,7 @@ impl<'a> Sender<'a> {
                 Ok(()) => return Ok(()),
                 Err(error) => error,
             };
-            // // The answers that the conventions call worth another try.
+            // The answers that the conventions call worth another try.
             let again = match &error {
                 SendError::Unreachable { .. } => true,
                 SendError::Refused { status, .. } => matches!(status, 429 | 502 | 503 | 504),

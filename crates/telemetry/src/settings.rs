@@ -1,4 +1,4 @@
-//! //! Where spans are sent, according to the standard variables and a person's configuration.
+//! Where spans are sent, according to the standard variables and a person's configuration.
 
 #[cfg(test)]
 mod tests;
@@ -7,47 +7,47 @@ use std::time::Duration;
 
 use crate::otlp::Resource;
 
-/// /// How long an answer is waited for.
+/// How long an answer is waited for.
 const TIMEOUT: Duration = Duration::from_secs(10);
 
-/// /// Where spans are sent, and in whose name.
+/// Where spans are sent, and in whose name.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Settings {
-    /// /// The address they are posted to; `None` if telemetry is off.
+    /// The address they are posted to; `None` if telemetry is off.
     pub endpoint: Option<String>,
-    /// /// Headers that are sent with them.
+    /// Headers that are sent with them.
     pub headers: Vec<(String, String)>,
     /// How long an answer is waited for.
     pub timeout: Duration,
-    /// /// The sender of the spans.
+    /// The sender of the spans.
     pub resource: Resource,
-    /// /// Whether arguments, data and notes are sent, too.
+    /// Whether arguments, data and notes are sent, too.
     pub content: bool,
 }
 
 /// A setting that cannot be used.
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
 pub enum SettingsError {
-    /// /// A protocol that is not supported.
+    /// A protocol that is not supported.
     #[error(
         "`{variable}` asks for `{protocol}`, and only OTLP over HTTP is spoken: set it to `http/json`"
     )]
     Protocol {
         /// The variable.
         variable: &'static str,
-        /// /// The protocol that it asks for.
+        /// The protocol that it asks for.
         protocol: String,
     },
-    /// /// An endpoint that is not an address.
+    /// An endpoint that is not an address.
     #[error("`{0}` is not an endpoint: it begins with `http://` or `https://`")]
     Endpoint(String),
 }
 
 impl Settings {
-    /// /// Reads the variables through `look`; `configured` and `content` come from the configuration.
+    /// Reads the variables through `look`; `configured` and `content` come from the configuration.
     ///
     /// # Errors
-    /// /// A protocol or an endpoint cannot be used.
+    /// A protocol or an endpoint cannot be used.
     pub fn of(
         look: impl Fn(&str) -> Option<String>,
         configured: Option<&str>,
@@ -131,7 +131,7 @@ fn resource(listed: Option<&str>, service: Option<String>) -> Resource {
     Resource { attributes }
 }
 
-/// /// Splits `name=value,name=value`, whose values may be percent-encoded.
+/// Splits `name=value,name=value`, whose values may be percent-encoded.
 fn pairs(list: &str) -> Vec<(String, String)> {
     list.split(',')
         .filter_map(|pair| pair.split_once('='))

@@ -1,29 +1,29 @@
-//! //! A span, and the values it consists of.
+//! A span, and the values it consists of.
 
 use std::collections::BTreeMap;
 
 use interlock_core::{event::Event, names::CallId};
 
-/// /// What is known about a run apart from its log.
+/// What is known about a run apart from its log.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct RunLabel {
     /// The run's id.
     pub run: String,
     /// The workflow.
     pub workflow: String,
-    /// /// The client whose session it guards.
+    /// The client whose session it guards.
     pub client: Option<String>,
-    /// /// The id of that session.
+    /// The id of that session.
     pub session: Option<String>,
-    /// /// The span that the run is part of.
+    /// The span that the run is part of.
     pub parent: Option<Parent>,
-    /// /// The spans that single calls are part of.
+    /// The spans that single calls are part of.
     pub calls: BTreeMap<CallId, Parent>,
-    /// /// Whether arguments, data and notes are sent, too.
+    /// Whether arguments, data and notes are sent, too.
     pub content: bool,
 }
 
-/// /// An event with its place in the log and its time.
+/// An event with its place in the log and its time.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Happened {
     /// Its number.
@@ -34,7 +34,7 @@ pub struct Happened {
     pub event: Event,
 }
 
-/// /// A span of another program that a run belongs to.
+/// A span of another program that a run belongs to.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Parent {
     /// Its trace, 32 hexadecimal digits.
@@ -44,7 +44,7 @@ pub struct Parent {
 }
 
 impl Parent {
-    /// /// Parses a `traceparent`; `None` if it does not count.
+    /// Parses a `traceparent`; `None` if it does not count.
     #[must_use]
     pub fn parse(text: &str) -> Option<Self> {
         let mut parts = text.trim().split('-');
@@ -81,9 +81,9 @@ pub enum Value {
     Flag(bool),
     /// Texts in their order.
     Texts(Vec<String>),
-    /// /// An amount in US dollars, sent as a number with a fraction.
+    /// An amount in US dollars, sent as a number with a fraction.
     Dollars {
-        /// /// The amount in millionths of a millionth.
+        /// The amount in millionths of a millionth.
         pico: u64,
     },
 }
@@ -96,9 +96,9 @@ pub(crate) type Attributes = Vec<(&'static str, Value)>;
 pub struct Moment {
     /// Its name.
     pub name: &'static str,
-    /// /// When it happened, in milliseconds since 1970.
+    /// When it happened, in milliseconds since 1970.
     pub at_ms: u64,
-    /// /// Further attributes.
+    /// Further attributes.
     pub attributes: Vec<(&'static str, Value)>,
 }
 
@@ -109,21 +109,21 @@ pub struct Span {
     pub trace: String,
     /// Its own id, 16 hexadecimal digits.
     pub id: String,
-    /// /// The id of the span that contains it.
+    /// The id of the span that contains it.
     pub parent: Option<String>,
-    /// /// Our span that it belongs to, where its parent is another program's.
+    /// Our span that it belongs to, where its parent is another program's.
     pub link: Option<Parent>,
-    /// /// Its name.
+    /// Its name.
     pub name: String,
-    /// /// Whether it is a request to something elsewhere, such as a model.
+    /// Whether it is a request to something elsewhere, such as a model.
     pub is_call_out: bool,
     /// When it began, in milliseconds since 1970.
     pub began_ms: u64,
-    /// /// When it ended; never before its beginning.
+    /// When it ended; never before its beginning.
     pub ended_ms: u64,
     /// The number of the event that ended it.
     pub ended_seq: u64,
-    /// /// What is known about it.
+    /// What is known about it.
     pub attributes: Vec<(&'static str, Value)>,
     /// What happened within it.
     pub moments: Vec<Moment>,

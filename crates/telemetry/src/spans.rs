@@ -1,4 +1,4 @@
-//! //! Turns the events of a run into spans.
+//! Turns the events of a run into spans.
 
 mod stages;
 #[cfg(test)]
@@ -19,10 +19,10 @@ use sha2::{Digest as _, Sha256};
 use crate::span::{Attributes, Happened, Moment, Parent, RunLabel, Span, Value};
 use stages::Attempt;
 
-/// /// The number of calls that may be open at once; beyond it, the oldest is reported as it is.
+/// The number of calls that may be open at once; beyond it, the oldest is reported as it is.
 const OPEN_CALLS_MAX: usize = 256;
 
-/// /// Returns the spans of a run that have ended, in the order in which they ended.
+/// Returns the spans of a run that have ended, in the order in which they ended.
 pub fn spans(label: &RunLabel, events: impl IntoIterator<Item = Happened>) -> Vec<Span> {
     let mut maker = Maker::new(label);
     for happened in events {
@@ -35,7 +35,7 @@ pub fn spans(label: &RunLabel, events: impl IntoIterator<Item = Happened>) -> Ve
 struct Open {
     id: String,
     parent: Option<String>,
-    /// /// The trace it is part of, if that is not the run's.
+    /// The trace it is part of, if that is not the run's.
     trace: Option<String>,
     link: Option<Parent>,
     name: String,
@@ -337,7 +337,7 @@ impl<'a> Maker<'a> {
         self.states.insert(path.clone(), open);
     }
 
-    /// /// Ends the visit at `path`, and everything below it.
+    /// Ends the visit at `path`, and everything below it.
     fn leave(&mut self, path: &FramePath, failure: Option<String>) {
         self.leave_below(path);
         self.lose_calls(|of| of == path);
@@ -347,7 +347,7 @@ impl<'a> Maker<'a> {
         }
     }
 
-    /// /// Leaves what is joined: all lines but the first, or all regions.
+    /// Leaves what is joined: all lines but the first, or all regions.
     fn join(&mut self, path: &FramePath, lines: &[String], next: Option<&JoinedNext>) {
         match lines.split_first() {
             Some((_, others)) => {
@@ -470,7 +470,7 @@ impl<'a> Maker<'a> {
         self.close(call.span, failure);
     }
 
-    /// /// Ends the calls at paths whose outcome will not be seen in this visit.
+    /// Ends the calls at paths whose outcome will not be seen in this visit.
     fn lose_calls(&mut self, of: impl Fn(&FramePath) -> bool) {
         let (lost, kept) = std::mem::take(&mut self.calls)
             .into_iter()
@@ -516,7 +516,7 @@ impl<'a> Maker<'a> {
             name: open.name,
             is_call_out: open.is_call_out,
             began_ms: open.began_ms,
-            // // The clock may have been set back.
+            // The clock may have been set back.
             ended_ms: self.at_ms.max(open.began_ms),
             ended_seq: self.seq,
             attributes: open.attributes,
@@ -525,7 +525,7 @@ impl<'a> Maker<'a> {
         });
     }
 
-    /// /// Returns the id of the span that begins with this event.
+    /// Returns the id of the span that begins with this event.
     fn span_id(&self, what: &str) -> String {
         id(&format!("{}/{}/{what}", self.label.run, self.seq), 8)
     }
@@ -545,7 +545,7 @@ fn text(text: &str) -> Value {
     Value::Text(text.to_owned())
 }
 
-/// /// Makes an id of `bytes` bytes that is always the same for the same text.
+/// Makes an id of `bytes` bytes that is always the same for the same text.
 fn id(of: &str, bytes: usize) -> String {
     let digest = Sha256::digest(of.as_bytes());
     digest

@@ -1,4 +1,4 @@
-//! //! Values at a path: setting, renaming, and what prevents it.
+//! Values at a path: setting, renaming, and what prevents it.
 
 use interlock_formats::{Kind, Tree};
 use serde_json::{Map, Value};
@@ -25,7 +25,7 @@ pub(super) fn in_use(tree: &Tree, at: &Path, message: &str) -> Refusal {
     }
 }
 
-/// /// Returns the changes that set a value at a path whose last word may be new.
+/// Returns the changes that set a value at a path whose last word may be new.
 pub(super) fn set(tree: &Tree, at: &Path, value: &Value) -> Result<Vec<Change>, Refusal> {
     if let Some(node) = at.find(&tree.root) {
         return Ok(plan::changes(node, at, value));

@@ -64,7 +64,7 @@ pub(super) fn add_state(
     }])
 }
 
-/// /// Returns the index after the last state in which work is done.
+/// Returns the index after the last state in which work is done.
 fn before_final(states: &Node) -> usize {
     let is_final = |entry: &interlock_formats::Entry| {
         entry.value.get("type").and_then(|field| field.value.text()) == Some("final")
@@ -116,7 +116,7 @@ pub(super) fn rename_state(
     Ok(all)
 }
 
-/// /// Returns the change that preserves how a run ends if the name of its last state determined that.
+/// Returns the change that preserves how a run ends if the name of its last state determined that.
 fn outcome(state: &Node, at: &Path, name: &str, to: &str) -> Option<Change> {
     let fails = |name| FAILURE_NAMES.contains(&name);
     let is_final = state.get("type").and_then(|field| field.value.text()) == Some("final");
@@ -157,7 +157,7 @@ pub(super) fn remove_state(tree: &Tree, scope: &Scope, name: &str) -> Result<Vec
     Ok(vec![Change::Remove { at }])
 }
 
-/// /// Returns the changes that remove the transitions to a state, one for each other state that has any.
+/// Returns the changes that remove the transitions to a state, one for each other state that has any.
 pub(super) fn ways_to(tree: &Tree, scope: &Scope, name: &str) -> Result<Vec<Change>, Refusal> {
     let mut seen = BTreeSet::new();
     let ways = names::of_state(scope.definition(tree)?, name);
@@ -183,7 +183,7 @@ pub(super) fn move_state(
     let names = names_of(&node);
     let from = names.iter().position(|known| *known == name);
     let to = index_of(&names, place)?;
-    // // Counted without the state that is moved.
+    // Counted without the state that is moved.
     let index = if from.is_some_and(|from| from < to) {
         to - 1
     } else {

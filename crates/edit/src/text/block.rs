@@ -1,4 +1,4 @@
-//! //! Lists and maps of YAML in block style, which is determined by indentation.
+//! Lists and maps of YAML in block style, which is determined by indentation.
 
 use std::ops::Range;
 
@@ -8,7 +8,7 @@ use super::{Content, Edit, Holder, Page};
 
 /// An entry or an item of a block.
 struct Child {
-    /// /// Where its key or its dash begins.
+    /// Where its key or its dash begins.
     start: usize,
     /// Where it ends, without comments.
     end: usize,
@@ -33,7 +33,7 @@ impl Page<'_> {
             }
             _ => return None,
         };
-        // // The parser may report that a list begins after its first dash.
+        // The parser may report that a list begins after its first dash.
         let inside = start >= node.span.start || matches!(node.kind, Kind::List(_));
         let whole = inside && start < end && self.ends_line(end);
         whole.then_some(Child { start, end })
@@ -43,11 +43,11 @@ impl Page<'_> {
         node.entries().len() + node.items().len()
     }
 
-    /// /// Returns what precedes each entry or dash in its line: blanks, including those under a dash.
+    /// Returns what precedes each entry or dash in its line: blanks, including those under a dash.
     fn column(&self, node: &Node) -> Option<usize> {
         let first = self.child(node, 0)?;
         let before = self.before(first.start);
-        // // A dash and blanks may precede it, and nothing else.
+        // A dash and blanks may precede it, and nothing else.
         before
             .bytes()
             .all(|byte| matches!(byte, b' ' | b'-'))
@@ -81,7 +81,7 @@ impl Page<'_> {
             let at = self.first_place(&first, &blanks);
             return Some(vec![Edit::insert(at, format!("{written}{line}{blanks}"))]);
         };
-        // // After the last one, comments at its column belong to those above, too, unless what follows has that column.
+        // After the last one, comments at its column belong to those above, too, unless what follows has that column.
         let is_last = index == Self::count_in_block(node) && self.is_further_in(holder, column);
         let below = column.saturating_sub(usize::from(is_last));
         let at = self.block_end(node, before, below)?;
@@ -96,7 +96,7 @@ impl Page<'_> {
         )])
     }
 
-    /// /// Returns whether a list or map is indented more than its key.
+    /// Returns whether a list or map is indented more than its key.
     fn is_further_in(&self, holder: Holder<'_>, column: usize) -> bool {
         let key = holder
             .of
@@ -104,7 +104,7 @@ impl Page<'_> {
         key.is_none_or(|entry| self.before(entry.key_span.start).len() < column)
     }
 
-    /// /// Returns where a new first child is inserted: above the comments of the current one, but not above those of the file.
+    /// Returns where a new first child is inserted: above the comments of the current one, but not above those of the file.
     fn first_place(&self, first: &Child, blanks: &str) -> usize {
         if blanks.is_empty() || !self.begins_line(first.start) {
             return first.start;
@@ -113,7 +113,7 @@ impl Page<'_> {
         self.comments_above(line, blanks) + blanks.len()
     }
 
-    /// /// Returns where the lines of a child end, including the comments below it that are indented more.
+    /// Returns where the lines of a child end, including the comments below it that are indented more.
     fn block_end(&self, node: &Node, index: usize, column: usize) -> Option<usize> {
         let child = self.child(node, index)?;
         let mut at = self.line_end(child.end);
@@ -132,7 +132,7 @@ impl Page<'_> {
         }
     }
 
-    /// /// Returns whether blank lines separate the children.
+    /// Returns whether blank lines separate the children.
     fn stands_apart(&self, node: &Node, index: usize) -> bool {
         let pairs = [
             index.checked_sub(1).map(|before| (before, index)),
@@ -160,7 +160,7 @@ impl Page<'_> {
         Some(vec![Edit::remove(self.lines_of(&gone))])
     }
 
-    /// /// Returns whole lines, and the blank line that would be left over.
+    /// Returns whole lines, and the blank line that would be left over.
     fn lines_of(&self, gone: &Child) -> Range<usize> {
         let start = self.line_start(gone.start);
         let mut end = self.next_line(gone.end);
@@ -168,7 +168,7 @@ impl Page<'_> {
         let above = start.checked_sub(1).map(|at| self.line_start(at));
         let blank_above = above.is_some_and(|line| self.is_blank(line));
         if at_end && !self.text.ends_with('\n') {
-            // // The file does not end with the line break of the line above any more.
+            // The file does not end with the line break of the line above any more.
             let above_end = start
                 .checked_sub(1)
                 .map_or(0, |at| self.line_end(self.line_start(at)));
@@ -180,7 +180,7 @@ impl Page<'_> {
         start..end
     }
 
-    /// /// Removes the first of several children, which is on the line of a dash.
+    /// Removes the first of several children, which is on the line of a dash.
     fn remove_behind_dash(&self, node: &Node, index: usize, gone: &Child) -> Option<Vec<Edit>> {
         let next = self.child(node, index + 1)?;
         if self.has_comment(gone.end..next.start) {
@@ -189,7 +189,7 @@ impl Page<'_> {
         Some(vec![Edit::remove(gone.start..next.start)])
     }
 
-    /// /// Leaves an empty list or map in place of the only child.
+    /// Leaves an empty list or map in place of the only child.
     fn empty_block(&self, holder: Holder<'_>, gone: &Child) -> Option<Vec<Edit>> {
         let empty = if matches!(holder.node.kind, Kind::List(_)) {
             "[]"
@@ -205,7 +205,7 @@ impl Page<'_> {
         Some(vec![insert, Edit::remove(self.lines_of(gone))])
     }
 
-    /// /// Returns the byte after the colon or the dash of a child.
+    /// Returns the byte after the colon or the dash of a child.
     pub(super) fn value_begins(&self, node: &Node, index: usize) -> Option<usize> {
         match &node.kind {
             Kind::Map(entries) => entries
@@ -216,7 +216,7 @@ impl Page<'_> {
         }
     }
 
-    /// /// Returns the text of a child that is moved, with the comments right above it and the one after it.
+    /// Returns the text of a child that is moved, with the comments right above it and the one after it.
     pub(super) fn child_of_block(&self, node: &Node, index: usize) -> Option<Range<usize>> {
         let child = self.child(node, index)?;
         let column = self.column(node)?;
@@ -230,7 +230,7 @@ impl Page<'_> {
         Some(above + column..end)
     }
 
-    /// /// Removes what was moved.
+    /// Removes what was moved.
     pub(super) fn cut_from_block(
         &self,
         node: &Node,

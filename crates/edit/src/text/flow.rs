@@ -1,4 +1,4 @@
-//! //! Lists and maps in brackets and braces: those of JSON, and those of YAML in flow style.
+//! Lists and maps in brackets and braces: those of JSON, and those of YAML in flow style.
 
 use std::ops::Range;
 
@@ -7,7 +7,7 @@ use interlock_formats::{Kind, Node};
 use super::{Content, Edit, Page};
 
 impl Page<'_> {
-    /// /// Returns the range of an entry or an item.
+    /// Returns the range of an entry or an item.
     pub(super) fn child_of_flow(&self, node: &Node, index: usize) -> Option<Range<usize>> {
         let range = match &node.kind {
             Kind::Map(entries) => {
@@ -31,7 +31,7 @@ impl Page<'_> {
         inside.then_some(range)
     }
 
-    /// /// Returns the byte after the bracket or brace that ends a list or map; the parser includes a comment after it.
+    /// Returns the byte after the bracket or brace that ends a list or map; the parser includes a comment after it.
     pub(super) fn flow_end(&self, node: &Node) -> Option<usize> {
         let close = if matches!(node.kind, Kind::List(_)) {
             ']'
@@ -77,7 +77,7 @@ impl Page<'_> {
             node.span.start
         });
         let written = self.in_flow(key, content, indent);
-        // // The separator between two existing children is used for new ones, too.
+        // The separator between two existing children is used for new ones, too.
         let between = if over_lines {
             format!("{}{indent}", self.style.line)
         } else {
@@ -110,7 +110,7 @@ impl Page<'_> {
         if comma.is_none() {
             edits.push(Edit::insert(last.end, ","));
         }
-        // // A bracket on the same line stays after the last item.
+        // A bracket on the same line stays after the last item.
         let at = if over_lines && !self.ends_line(comma.unwrap_or(last.end)) {
             comma.unwrap_or(last.end)
         } else {
@@ -146,20 +146,20 @@ impl Page<'_> {
         )])
     }
 
-    /// /// Returns the number of blanks by which the line of a byte is indented.
+    /// Returns the number of blanks by which the line of a byte is indented.
     pub(super) fn indent_at(&self, at: usize) -> usize {
         let before = self.before(at);
         before.len() - before.trim_start_matches(' ').len()
     }
 
-    /// /// Returns the indentation of the line of a byte.
+    /// Returns the indentation of the line of a byte.
     pub(super) fn indent_text(&self, at: usize) -> &str {
         let before = self.before(at);
         let words = before.trim_start_matches([' ', '\t']);
         before.get(..before.len() - words.len()).unwrap_or_default()
     }
 
-    /// /// Returns the text between two children, after the comma.
+    /// Returns the text between two children, after the comma.
     fn gap(&self, node: &Node) -> String {
         let pair = self.child_of_flow(node, 0).zip(self.child_of_flow(node, 1));
         let gap = pair.and_then(|(one, other)| self.text.get(one.end..other.start));
@@ -208,7 +208,7 @@ impl Page<'_> {
         if !self.has_comment(gap.clone()) {
             return Some(vec![Edit::remove(before.end..gone.end)]);
         }
-        // // The comment of the previous child stays; its comma would be left over.
+        // The comment of the previous child stays; its comma would be left over.
         let comma = self.text.get(gap)?.split('#').next()?.find(',')? + before.end;
         Some(vec![Edit::remove(comma..comma + 1), Edit::remove(gone)])
     }

@@ -1,4 +1,4 @@
-//! //! Replaces a value.
+//! Replaces a value.
 
 use interlock_formats::{Kind, Node};
 use serde_json::Value;
@@ -41,7 +41,7 @@ impl Page<'_> {
             return Some(vec![Edit::insert(begins, text)]);
         }
         let end = self.end(node)?;
-        // // The value of an alias is written elsewhere.
+        // The value of an alias is written elsewhere.
         if begins.is_some_and(|begins| node.span.start < begins) || end < node.span.start {
             return None;
         }
@@ -120,7 +120,7 @@ impl Page<'_> {
         }
         let lines = first_line..self.line_end(end);
         if value.is_string() {
-            // // Its first line announces a text and follows the colon.
+            // Its first line announces a text and follows the colon.
             let indent = self.indent_at(begins);
             let new = self.style.behind_key(value, indent);
             let (head, body) = new.split_once(self.style.line)?;
@@ -131,7 +131,7 @@ impl Page<'_> {
         Some(vec![Edit::replace(lines, new)])
     }
 
-    /// /// Returns where the value after a colon or a dash begins; for a block scalar, its header.
+    /// Returns where the value after a colon or a dash begins; for a block scalar, its header.
     fn value_start(&self, begins: usize, node: &Node) -> usize {
         let between = self.text.get(begins..node.span.start).unwrap_or_default();
         let blanks = between.len() - between.trim_start_matches(' ').len();
@@ -145,13 +145,13 @@ impl Page<'_> {
         }
     }
 
-    /// /// Writes lines below a colon or a dash in place of what follows it; a comment there stays.
+    /// Writes lines below a colon or a dash in place of what follows it; a comment there stays.
     fn write_behind(&self, holder: &Node, begins: usize, end: usize, value: &Value) -> Vec<Edit> {
         let line = self.line_start(begins);
         let is_list = matches!(holder.kind, Kind::List(_));
         let indent = match holder.kind {
             Kind::Map(_) => {
-                // // The column of the key, also after a dash.
+                // The column of the key, also after a dash.
                 let keys = holder.entries().iter().map(|entry| entry.key_span.start);
                 let key = keys.filter(|start| *start < begins).max().unwrap_or(line);
                 key - self.line_start(key)
@@ -163,7 +163,7 @@ impl Page<'_> {
         } else {
             self.style.behind_key(value, indent)
         };
-        // // What is on the line of the colon, such as the header of a block scalar, precedes a comment there.
+        // What is on the line of the colon, such as the header of a block scalar, precedes a comment there.
         let (head, below) = new.split_at(new.find(self.style.line).unwrap_or(new.len()));
         let all = [
             Edit::replace(begins..end, head),
@@ -174,7 +174,7 @@ impl Page<'_> {
     }
 }
 
-/// /// Returns the comment after the header of a block scalar, with the blanks before it.
+/// Returns the comment after the header of a block scalar, with the blanks before it.
 fn head_comment(old: &str) -> String {
     let head = old.lines().next().unwrap_or_default();
     head.find(" #").map_or_else(String::new, |at| {

@@ -1,4 +1,4 @@
-//! //! Writes values in the style of the rest of the file.
+//! Writes values in the style of the rest of the file.
 
 use std::fmt::Write as _;
 
@@ -6,24 +6,24 @@ use interlock_core::visible::steers;
 use interlock_formats::{Tree, is_block, yaml_key, yaml_scalar};
 use serde_json::Value;
 
-/// /// The number of columns up to which a list of words is written on one line.
+/// The number of columns up to which a list of words is written on one line.
 const LINE_MAX: usize = 100;
 
-/// /// The style of a file.
+/// The style of a file.
 #[derive(Debug, Clone)]
 pub(super) struct Style {
     pub(super) is_json: bool,
-    /// /// The line break.
+    /// The line break.
     pub(super) line: &'static str,
-    /// /// The number of blanks per level of indentation.
+    /// The number of blanks per level of indentation.
     pub(super) step: usize,
-    /// /// The same as text: a tab in a JSON file that is indented with tabs.
+    /// The same as text: a tab in a JSON file that is indented with tabs.
     pub(super) step_text: String,
-    /// /// Whether the dashes of a list are indented more than its key.
+    /// Whether the dashes of a list are indented more than its key.
     pub(super) lists_further_in: bool,
     /// Whether it has more than one line.
     pub(super) has_lines: bool,
-    /// /// The text between a key in braces and its value.
+    /// The text between a key in braces and its value.
     pub(super) colon: &'static str,
 }
 
@@ -42,7 +42,7 @@ impl Style {
         }
     }
 
-    /// /// Writes a key with the quotes of another one.
+    /// Writes a key with the quotes of another one.
     pub(super) fn key_like(&self, key: &str, old: &str) -> String {
         if self.is_json || old.starts_with('"') {
             return json(key);
@@ -58,7 +58,7 @@ impl Style {
         }
     }
 
-    /// /// Writes a scalar; text gets the quotes of another one.
+    /// Writes a scalar; text gets the quotes of another one.
     pub(super) fn scalar_like(&self, value: &Value, old: &str) -> String {
         match value {
             Value::String(text) if self.is_json || old.starts_with('"') => {
@@ -99,7 +99,7 @@ impl Style {
         if self.colon == ":" { "," } else { ", " }
     }
 
-    /// /// Writes a value within brackets or braces: over several lines if the JSON file does so.
+    /// Writes a value within brackets or braces: over several lines if the JSON file does so.
     pub(super) fn in_flow(&self, value: &Value, indent: &str) -> String {
         let inner = format!("{indent}{}", self.step_text);
         let (open, close, children): (char, char, Vec<String>) = match value {
@@ -126,7 +126,7 @@ impl Style {
         format!("{open}{line}{inner}{children}{line}{indent}{close}")
     }
 
-    /// /// Returns a scalar, an empty list or map, or a short list of scalars on one line.
+    /// Returns a scalar, an empty list or map, or a short list of scalars on one line.
     pub(super) fn flat(&self, value: &Value) -> Option<String> {
         match value {
             Value::Object(map) if !map.is_empty() => None,
@@ -139,7 +139,7 @@ impl Style {
         }
     }
 
-    /// /// Writes what follows a colon or a dash, with the blank or line break before it; `indent` is that of the parent.
+    /// Writes what follows a colon or a dash, with the blank or line break before it; `indent` is that of the parent.
     pub(super) fn behind_key(&self, value: &Value, indent: usize) -> String {
         if let Some(flat) = self.flat(value) {
             return format!(" {flat}");
@@ -164,7 +164,7 @@ impl Style {
         format!(" {}", block.trim_start_matches(' '))
     }
 
-    /// /// Writes a list or map as lines, the last one without a line break.
+    /// Writes a list or map as lines, the last one without a line break.
     pub(super) fn block(&self, value: &Value, indent: usize) -> String {
         let blanks = " ".repeat(indent);
         let lines: Vec<String> = match value {
@@ -218,16 +218,16 @@ fn json(text: &str) -> String {
     written
 }
 
-/// /// Writes a text in YAML double quotes.
+/// Writes a text in YAML double quotes.
 fn quoted(text: &str) -> String {
-    // // A text that must not be plain is written in quotes.
+    // A text that must not be plain is written in quotes.
     let marked = yaml_scalar(&Value::String(format!("{text}\u{1}")));
     marked
         .strip_suffix("\\u0001\"")
         .map_or_else(|| json(text), |begin| format!("{begin}\""))
 }
 
-/// /// Writes a text in single quotes if the old one is in single quotes and the text needs no escapes.
+/// Writes a text in single quotes if the old one is in single quotes and the text needs no escapes.
 fn single_like(text: &str, old: &str) -> Option<String> {
     let fits = old.starts_with('\'')
         && !text
@@ -236,7 +236,7 @@ fn single_like(text: &str, old: &str) -> Option<String> {
     fits.then(|| format!("'{}'", text.replace('\'', "''")))
 }
 
-/// /// Returns the number of blanks by which most lines are indented more than those above them.
+/// Returns the number of blanks by which most lines are indented more than those above them.
 fn step(text: &str) -> usize {
     let mut counts = [0_usize; 9];
     let mut above = 0;
@@ -277,7 +277,7 @@ fn lists_further_in(text: &str) -> bool {
     true
 }
 
-/// /// Returns the indentation of one level as text.
+/// Returns the indentation of one level as text.
 fn step_text(text: &str, is_json: bool) -> String {
     let tabs = is_json && text.lines().any(|line| line.starts_with('\t'));
     if tabs {

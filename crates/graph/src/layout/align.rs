@@ -1,4 +1,4 @@
-//! //! Assigns a place to each cell: long edges straight, boxes above the middle of what they are linked to.
+//! Assigns a place to each cell: long edges straight, boxes above the middle of what they are linked to.
 //!
 //! After Brandes and Köpf, "Fast and Simple Horizontal Coordinate Assignment"
 //! (2002): cells are chained into vertical blocks in four ways (upward or
@@ -39,7 +39,7 @@ pub(super) fn places(grid: &Grid, links: &[Link]) -> Vec<f64> {
     places
 }
 
-/// /// The grid as seen from one of the four directions.
+/// The grid as seen from one of the four directions.
 struct View<'g> {
     grid: &'g Grid,
     from_above: bool,
@@ -47,7 +47,7 @@ struct View<'g> {
 }
 
 impl View<'_> {
-    /// /// Returns the rows in the order in which they are visited.
+    /// Returns the rows in the order in which they are visited.
     fn rows(&self) -> Vec<Vec<usize>> {
         let mut rows = self.grid.rows.clone();
         if !self.from_above {
@@ -61,7 +61,7 @@ impl View<'_> {
         rows
     }
 
-    /// /// Returns what `cell` is linked to in the row visited before.
+    /// Returns what `cell` is linked to in the row visited before.
     fn tied(&self, cell: usize) -> Vec<usize> {
         let cell = &self.grid.cells[cell];
         let mut tied = if self.from_above {
@@ -91,7 +91,7 @@ impl View<'_> {
     }
 }
 
-/// /// Returns the segments that a block may not contain, because they cross the inside of a long edge.
+/// Returns the segments that a block may not contain, because they cross the inside of a long edge.
 fn barred(grid: &Grid) -> BTreeSet<(usize, usize)> {
     let mut barred = BTreeSet::new();
     let passes = |cell: usize| !grid.cells[cell].vertex;
@@ -125,10 +125,10 @@ fn barred(grid: &Grid) -> BTreeSet<(usize, usize)> {
     barred
 }
 
-/// /// Bars what would pull a vertex away from the only vertex it leads on to.
+/// Bars what would pull a vertex away from the only vertex it leads on to.
 ///
-/// /// Where all other ways out of a vertex end at once, the way on is kept straight, so
-/// /// that a sequence of states forms one column.
+/// Where all other ways out of a vertex end at once, the way on is kept straight, so
+/// that a sequence of states forms one column.
 fn bar_beside_spine(grid: &Grid, links: &[Link], barred: &mut BTreeSet<(usize, usize)>) {
     let mut leads_on = vec![false; grid.cells.len()];
     let mut below: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
@@ -185,7 +185,7 @@ fn blocks(view: &View<'_>, barred: &BTreeSet<(usize, usize)>) -> Vec<usize> {
             for other in middles.iter().filter_map(|&middle| tied.get(middle)) {
                 let position = view.position(*other);
                 let free = reached.is_none_or(|reached| reached < position);
-                // // One block per cell: the first that fits.
+                // One block per cell: the first that fits.
                 if roots[cell] == cell && free && !chained[*other] {
                     roots[cell] = roots[*other];
                     chained[*other] = true;
@@ -237,7 +237,7 @@ fn pack(view: &View<'_>, roots: &[usize]) -> Vec<f64> {
     roots.iter().map(|&root| sign * places[root]).collect()
 }
 
-/// /// Combines the four placements and takes the mean of the two middle places.
+/// Combines the four placements and takes the mean of the two middle places.
 fn balance(grid: &Grid, four: &[Vec<f64>]) -> Vec<f64> {
     let bounds = |places: &[f64]| {
         let cells = grid.cells.iter().zip(places);

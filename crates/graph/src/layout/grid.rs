@@ -1,4 +1,4 @@
-//! //! Rows of cells: every second row contains vertices, the others labels; edges pass through both.
+//! Rows of cells: every second row contains vertices, the others labels; edges pass through both.
 
 use super::{GAP_BOXES, GAP_EDGES, Link, Vertex};
 
@@ -10,29 +10,29 @@ pub(super) struct Grid {
     pub(super) rows: Vec<Vec<usize>>,
     /// The cells of each link from its upper end to its lower one, ends included.
     pub(super) chains: Vec<Vec<usize>>,
-    /// /// The cell of each link's label.
+    /// The cell of each link's label.
     pub(super) labels: Vec<usize>,
 }
 
-/// /// A place in a row.
+/// A place in a row.
 #[derive(Debug)]
 pub(super) struct Cell {
     pub(super) row: usize,
-    /// /// Its position in the row.
+    /// Its position in the row.
     pub(super) position: usize,
-    /// /// The space it takes on either side of its middle.
+    /// The space it takes on either side of its middle.
     pub(super) left: f64,
     pub(super) right: f64,
     pub(super) height: f64,
-    /// /// Whether it is a vertex; otherwise an edge passes through it.
+    /// Whether it is a vertex; otherwise an edge passes through it.
     pub(super) vertex: bool,
-    /// /// The cells of the row above and of the row below that it is linked to.
+    /// The cells of the row above and of the row below that it is linked to.
     pub(super) up: Vec<usize>,
     pub(super) down: Vec<usize>,
 }
 
 impl Grid {
-    /// /// Lays the links over the rows given by `ranks`.
+    /// Lays the links over the rows given by `ranks`.
     pub(super) fn new(vertices: &[Vertex], links: &[Link], ranks: &[usize]) -> Self {
         let rows = ranks.iter().max().map_or(0, |last| 2 * last + 1);
         let mut grid = Self {
@@ -85,7 +85,7 @@ impl Grid {
         self.chains.push(chain);
     }
 
-    /// /// Puts every cell into its row, in the order in which a walk from the first vertex meets them.
+    /// Puts every cell into its row, in the order in which a walk from the first vertex meets them.
     fn fill_rows(&mut self) {
         let mut seen = vec![false; self.cells.len()];
         for root in 0..self.cells.len() {
@@ -101,7 +101,7 @@ impl Grid {
         self.number();
     }
 
-    /// /// Stores in each cell its position in its row.
+    /// Stores in each cell its position in its row.
     pub(super) fn number(&mut self) {
         for row in &self.rows {
             for (position, &cell) in row.iter().enumerate() {
@@ -110,7 +110,7 @@ impl Grid {
         }
     }
 
-    /// /// Returns how far apart the middles of two neighbours must be.
+    /// Returns how far apart the middles of two neighbours must be.
     pub(super) fn apart(&self, left: usize, right: usize) -> f64 {
         let (left, right) = (&self.cells[left], &self.cells[right]);
         let gap = if left.vertex && right.vertex {

@@ -1,11 +1,11 @@
-//! //! Orders each row: each cell near the middle of the cells it is linked to, swept down and up.
+//! Orders each row: each cell near the middle of the cells it is linked to, swept down and up.
 
 use super::grid::Grid;
 
-/// /// The number of sweeps over all rows; the best order found is kept.
+/// The number of sweeps over all rows; the best order found is kept.
 const SWEEPS: usize = 16;
 
-/// /// The number of cells up to which neighbours are also swapped pair by pair.
+/// The number of cells up to which neighbours are also swapped pair by pair.
 const SWAPPED_MAX: usize = 3_000;
 
 /// Orders the cells of each row so that few segments cross.
@@ -30,7 +30,7 @@ pub(super) fn order(grid: &mut Grid) {
     grid.number();
 }
 
-/// /// Sorts each row by the rows before it; `leftward` breaks ties the other way round.
+/// Sorts each row by the rows before it; `leftward` breaks ties the other way round.
 fn sweep_once(grid: &mut Grid, downward: bool, leftward: bool) {
     let rows = grid.rows.len();
     for step in 1..rows {
@@ -60,7 +60,7 @@ fn sweep_once(grid: &mut Grid, downward: bool, leftward: bool) {
     }
 }
 
-/// /// Returns the mean position of what `cell` is linked to in the row before it.
+/// Returns the mean position of what `cell` is linked to in the row before it.
 fn middle(grid: &Grid, cell: usize, downward: bool) -> Option<f64> {
     let cell = &grid.cells[cell];
     let tied = if downward { &cell.up } else { &cell.down };
@@ -68,12 +68,12 @@ fn middle(grid: &Grid, cell: usize, downward: bool) -> Option<f64> {
     (!tied.is_empty()).then(|| count(sum) / count(tied.len()))
 }
 
-/// /// Converts a count to a measure.
+/// Converts a count to a measure.
 fn count(number: usize) -> f64 {
     u32::try_from(number).map_or(f64::MAX, f64::from)
 }
 
-/// /// Swaps neighbours as long as that removes crossings.
+/// Swaps neighbours as long as that removes crossings.
 fn swap_neighbours(grid: &mut Grid) {
     for row in 0..grid.rows.len() {
         for left in 1..grid.rows[row].len() {

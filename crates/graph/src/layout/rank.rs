@@ -1,8 +1,8 @@
-//! //! Assigns a row to each vertex: the length of the longest path to it from the entry, with the edges of cycles reversed.
+//! Assigns a row to each vertex: the length of the longest path to it from the entry, with the edges of cycles reversed.
 
 use super::Link;
 
-/// /// Returns the row of each vertex. The ends of a link never share a row.
+/// Returns the row of each vertex. The ends of a link never share a row.
 pub(super) fn ranks(vertices: usize, links: &[Link]) -> Vec<usize> {
     let forward = forward(vertices, links);
     let mut out: Vec<Vec<usize>> = vec![Vec::new(); vertices];
@@ -25,7 +25,7 @@ pub(super) fn ranks(vertices: usize, links: &[Link]) -> Vec<usize> {
             }
         }
     }
-    // // Entries other than the first are placed as near as possible to what they lead to.
+    // Entries other than the first are placed as near as possible to what they lead to.
     for &entry in entries.iter().skip(1) {
         let nearest = out[entry].iter().map(|&next| ranks[next]).min();
         ranks[entry] = nearest.map_or(0, |rank| rank - 1);
@@ -33,7 +33,7 @@ pub(super) fn ranks(vertices: usize, links: &[Link]) -> Vec<usize> {
     ranks
 }
 
-/// /// Returns every link with its ends in the order of rows, so that there is no cycle.
+/// Returns every link with its ends in the order of rows, so that there is no cycle.
 fn forward(vertices: usize, links: &[Link]) -> Vec<(usize, usize)> {
     let mut out: Vec<Vec<usize>> = vec![Vec::new(); vertices];
     for (index, link) in links.iter().enumerate() {

@@ -1,8 +1,8 @@
-//! //! Routes the edges: straight through the rows, curved between them.
+//! Routes the edges: straight through the rows, curved between them.
 
 use super::{Layout, Link, Move, Point, Route, Size, Vertex, grid::Grid};
 
-/// /// Space between two rows: the minimum, the amount for each unit that an edge moves sideways, and the maximum.
+/// Space between two rows: the minimum, the amount for each unit that an edge moves sideways, and the maximum.
 const GAP_MIN: f64 = 20.0;
 const GAP_SLOPE: f64 = 0.14;
 const GAP_MAX: f64 = 64.0;
@@ -11,17 +11,17 @@ const GAP_MAX: f64 = 64.0;
 const PORT_GAP: f64 = 16.0;
 const CORNER: f64 = 14.0;
 
-/// /// The size of sideways steps that are too small to be seen.
+/// The size of sideways steps that are too small to be seen.
 const BEND_MIN: f64 = 0.5;
 
-/// /// The top and bottom of a row.
+/// The top and bottom of a row.
 #[derive(Debug, Clone, Copy, Default)]
 struct Band {
     top: f64,
     bottom: f64,
 }
 
-/// /// Gives every vertex and every link its place, given the middle of each cell.
+/// Gives every vertex and every link its place, given the middle of each cell.
 pub(super) fn route(vertices: &[Vertex], links: &[Link], grid: &Grid, xs: &[f64]) -> Layout {
     let mut ways: Vec<Vec<f64>> = grid
         .chains
@@ -78,7 +78,7 @@ impl Band {
     }
 }
 
-/// /// Returns the top and bottom of each row; rows are further apart where edges move far sideways.
+/// Returns the top and bottom of each row; rows are further apart where edges move far sideways.
 fn bands(grid: &Grid, ways: &[Vec<f64>]) -> Vec<Band> {
     let mut sideways = vec![0.0_f64; grid.rows.len()];
     for (chain, way) in grid.chains.iter().zip(ways) {
@@ -127,7 +127,7 @@ fn spread_ports(vertices: &[Vertex], grid: &Grid, ways: &mut [Vec<f64>]) {
     }
 }
 
-/// /// Returns where edges that want to leave a side at `wanted`, in ascending order, leave it around `middle`.
+/// Returns where edges that want to leave a side at `wanted`, in ascending order, leave it around `middle`.
 fn ports(wanted: &[f64], middle: f64, width: f64) -> Vec<f64> {
     let half = (width / 2.0 - CORNER).max(0.0);
     let (low, high) = (middle - half, middle + half);
@@ -151,7 +151,7 @@ fn ports(wanted: &[f64], middle: f64, width: f64) -> Vec<f64> {
     ports
 }
 
-/// /// Returns the route of one link from its upper end to its lower one.
+/// Returns the route of one link from its upper end to its lower one.
 fn one(vertices: &[Vertex], grid: &Grid, bands: &[Band], chain: &[usize], way: &[f64]) -> Route {
     let last = chain.len() - 1;
     let (upper, lower) = (chain[0], chain[last]);
@@ -177,7 +177,7 @@ fn one(vertices: &[Vertex], grid: &Grid, bands: &[Band], chain: &[usize], way: &
     }
 }
 
-/// /// Adds a straight piece, or lengthens the previous one.
+/// Adds a straight piece, or lengthens the previous one.
 fn straight(moves: &mut Vec<Move>, point: Point) {
     match moves.last_mut() {
         Some(Move::Straight(end)) => *end = point,
@@ -185,7 +185,7 @@ fn straight(moves: &mut Vec<Move>, point: Point) {
     }
 }
 
-/// /// Returns the same route from its other end.
+/// Returns the same route from its other end.
 fn turned(route: &Route) -> Route {
     let mut points = vec![route.start];
     points.extend(route.moves.iter().map(|made| made.end()));

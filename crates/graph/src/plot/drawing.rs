@@ -14,7 +14,7 @@ use crate::{
     marks::{Marks, Step},
 };
 
-/// /// The key by which a node of a plot is found.
+/// The key by which a node of a plot is found.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 enum NodeKey<'m> {
     Start,
@@ -23,7 +23,7 @@ enum NodeKey<'m> {
     Anywhere,
 }
 
-/// /// A plot in the making.
+/// A plot in the making.
 pub(super) struct Drawing<'m> {
     machine: &'m Machine,
     key: Option<&'m MachineId>,
@@ -32,7 +32,7 @@ pub(super) struct Drawing<'m> {
     pub(super) plot: Plot,
     places: BTreeMap<NodeKey<'m>, usize>,
     edges: BTreeMap<(usize, usize, EdgeStyle), usize>,
-    /// /// The moves of the run that are counted at an edge already.
+    /// The moves of the run that are counted at an edge already.
     counted: BTreeSet<Step>,
 }
 
@@ -69,7 +69,7 @@ impl<'m> Drawing<'m> {
     pub(super) fn draw(&mut self, outermost: bool) {
         let start = self.place(NodeKey::Start);
         if outermost && !self.machine.interrupts.is_empty() {
-            // // Before the handlers, so that it is drawn above them.
+            // Before the handlers, so that it is drawn above them.
             self.place(NodeKey::Anywhere);
         }
         let own: Vec<(&StateName, &State)> = self
@@ -93,7 +93,7 @@ impl<'m> Drawing<'m> {
         }
     }
 
-    /// /// Returns how often the run took `step`, but only once: it is counted at one edge only.
+    /// Returns how often the run took `step`, but only once: it is counted at one edge only.
     fn taken(&mut self, step: Step) -> u32 {
         let taken = self.marks.taken(self.key, &step);
         if self.counted.insert(step) { taken } else { 0 }
@@ -106,7 +106,7 @@ impl<'m> Drawing<'m> {
         index
     }
 
-    /// /// Returns the node at `place`, which is made first if necessary.
+    /// Returns the node at `place`, which is made first if necessary.
     fn place(&mut self, place: NodeKey<'m>) -> usize {
         if let Some(&index) = self.places.get(&place) {
             return index;
@@ -188,7 +188,7 @@ impl<'m> Drawing<'m> {
             let taken = self.taken(Step::Start(opened.clone()));
             self.edge(from, to, EdgeStyle::Plain, label, taken);
         }
-        // // Lines that may meet lead on by themselves.
+        // Lines that may meet lead on by themselves.
         let own = state.on.iter().filter(|_| !lanes::opens_lines(state));
         for (event, rule) in own {
             for (index, transition) in rule.transitions.iter().enumerate() {
@@ -264,7 +264,7 @@ impl<'m> Drawing<'m> {
         }
     }
 
-    /// /// Adds a line between two nodes, or a label to the existing one.
+    /// Adds a line between two nodes, or a label to the existing one.
     fn edge(&mut self, from: usize, to: usize, line: EdgeStyle, label: Option<Label>, taken: u32) {
         let next = self.plot.edges.len();
         let index = *self.edges.entry((from, to, line)).or_insert(next);

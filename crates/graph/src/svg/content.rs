@@ -1,4 +1,4 @@
-//! //! The content of a box, and the size that it needs.
+//! The content of a box, and the size that it needs.
 
 use interlock_core::machine::Outcome;
 use interlock_tool_names::{SHELL, WRITERS};
@@ -12,16 +12,16 @@ use crate::{
     plot::{Kind, Node},
 };
 
-/// /// The width of the content of a box.
+/// The width of the content of a box.
 pub(super) const CONTENT_MAX: f64 = 250.0;
 
 const PAD_X: f64 = 14.0;
 const PAD_Y: f64 = 12.0;
 
-/// /// The number of lines that one limit may take.
+/// The number of lines that one limit may take.
 const LIMIT_LINES: usize = 2;
 
-/// /// Something written in a box, measured from the box's upper left corner.
+/// Something written in a box, measured from the box's upper left corner.
 #[derive(Debug)]
 pub(super) struct Piece {
     what: What,
@@ -87,7 +87,7 @@ impl Piece {
 }
 
 impl Piece {
-    /// /// Draws a text for what goes on there now.
+    /// Draws a text for what goes on there now.
     fn flag(&self, sheet: &mut Sheet, at: Point) {
         let class = match self.what {
             What::Parked => "flag flag-parked",
@@ -114,7 +114,7 @@ impl Piece {
     }
 }
 
-/// /// The content of a box, line under line.
+/// The content of a box, line under line.
 #[derive(Debug, Default)]
 pub(super) struct Content {
     pub(super) pieces: Vec<Piece>,
@@ -124,7 +124,7 @@ pub(super) struct Content {
 }
 
 impl Content {
-    /// /// Writes everything there is to write about `node`.
+    /// Writes everything there is to write about `node`.
     pub(super) fn fill(&mut self, node: &Node) {
         self.title(node);
         if let Some(activity) = &node.activity {
@@ -178,7 +178,7 @@ impl Content {
         }
     }
 
-    /// /// Adds a text for what goes on there now at the right of the title.
+    /// Adds a text for what goes on there now at the right of the title.
     fn flag(&mut self, node: &Node, height: f64) {
         let Some(text) = node.standing.words() else {
             return;
@@ -214,7 +214,7 @@ impl Content {
         });
     }
 
-    /// /// Adds one small field per tool, in as many rows as they need.
+    /// Adds one small field per tool, in as many rows as they need.
     fn chips(&mut self, tools: &[String]) {
         if tools.is_empty() {
             return;
@@ -270,7 +270,7 @@ impl Content {
     }
 }
 
-/// /// Returns whether a tool can change things.
+/// Returns whether a tool can change things.
 pub(super) fn changes(tool: &str) -> bool {
     WRITERS.contains(&tool) || [SHELL, "any tool", "*"].contains(&tool)
 }

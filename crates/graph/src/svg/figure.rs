@@ -11,7 +11,7 @@ use crate::{
     plot::{Edge, EdgeStyle, Plot},
 };
 
-/// /// How far a line that leads back to its own box reaches out.
+/// How far a line that leads back to its own box reaches out.
 const LOOP_WIDTH: f64 = 26.0;
 
 /// Space between the lines that lead back to the same box.
@@ -64,7 +64,7 @@ impl Figure {
         }
     }
 
-    /// /// Returns the size of the drawing.
+    /// Returns the size of the drawing.
     pub(super) const fn size(&self) -> Size {
         self.layout.size
     }
@@ -168,7 +168,7 @@ impl Figure {
         }
     }
 
-    /// /// Returns the full text of an edge.
+    /// Returns the full text of an edge.
     fn told(&self, edge: &Edge) -> String {
         let title = |index: usize| {
             let shape = self.shapes.get(index);
@@ -184,7 +184,7 @@ impl Figure {
     }
 }
 
-/// /// Makes boxes high enough for the lines that lead back to them; returns the space needed at their right.
+/// Makes boxes high enough for the lines that lead back to them; returns the space needed at their right.
 fn room_for_loops(shapes: &mut [Shape], loops: &[(Edge, LabelShape)]) -> Vec<f64> {
     let mut right: Vec<f64> = vec![0.0; shapes.len()];
     let mut heights = right.clone();

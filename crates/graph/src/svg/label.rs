@@ -1,4 +1,4 @@
-//! //! The label of an edge: a pill with the event, below it the conditions.
+//! The label of an edge: a pill with the event, below it the conditions.
 
 use super::{
     sheet::{Area, Sheet},
@@ -9,18 +9,18 @@ use crate::{
     plot::Edge,
 };
 
-/// /// The width of the widest line of a label.
+/// The width of the widest line of a label.
 const WIDTH_MAX: f64 = 190.0;
 
-/// /// The number of lines that one condition or question may take.
+/// The number of lines that one condition or question may take.
 const LINES_MAX: usize = 3;
 
 const PILL_HEIGHT: f64 = 19.0;
 const LINE_HEIGHT: f64 = 15.0;
-/// /// The space between the labels of one edge.
+/// The space between the labels of one edge.
 const BETWEEN: f64 = 5.0;
 
-/// /// The measured lines of a label.
+/// The measured lines of a label.
 #[derive(Debug, Default)]
 pub(super) struct LabelShape {
     pub(super) size: Size,
@@ -32,7 +32,7 @@ struct LabelLine {
     what: What,
     text: String,
     width: f64,
-    /// /// The distance from the top of the label.
+    /// The distance from the top of the label.
     y: f64,
 }
 
@@ -42,12 +42,12 @@ enum What {
     Condition,
     /// The first line of what a person is asked.
     Approval,
-    /// /// The other lines.
+    /// The other lines.
     More,
 }
 
 impl LabelShape {
-    /// /// Measures the label of `edge`.
+    /// Measures the label of `edge`.
     pub(super) fn of(edge: &Edge) -> Self {
         let mut shape = Self::default();
         for label in &edge.labels {

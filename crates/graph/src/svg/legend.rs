@@ -1,4 +1,4 @@
-//! //! The meaning of the lines and fields of a picture; only of those that appear in it.
+//! The meaning of the lines and fields of a picture; only of those that appear in it.
 
 use super::{
     MARGIN, any_plot,
@@ -15,7 +15,7 @@ const SAMPLE: f64 = 34.0;
 const BETWEEN: f64 = 22.0;
 const ROW: f64 = 22.0;
 
-/// /// An entry of the legend.
+/// An entry of the legend.
 struct Entry {
     sample: Sample,
     words: &'static str,
@@ -72,7 +72,7 @@ fn has_line(plot: &Plot, line: EdgeStyle) -> bool {
     plot.edges.iter().any(|edge| edge.line == line)
 }
 
-/// /// Draws the legend below a page of this size; returns the size including it.
+/// Draws the legend below a page of this size; returns the size including it.
 pub(super) fn draw(sheet: &mut Sheet, graph: &Graph, page: Size) -> Size {
     let right = page.width.max(420.0) - MARGIN;
     let mut at = Point {

@@ -1,4 +1,4 @@
-//! //! The picture as JSON, for a page that draws it itself and marks the current states of a run.
+//! The picture as JSON, for a page that draws it itself and marks the current states of a run.
 
 use serde_json::{Map, Value, json};
 
@@ -24,7 +24,7 @@ impl Graph {
     #[must_use]
     pub fn scene(&self) -> Value {
         let (sheet, size) = sheet_of(self);
-        // // The open groups, the outermost first, each with its content so far.
+        // The open groups, the outermost first, each with its content so far.
         let mut open: Vec<(Map<String, Value>, Vec<Value>)> = vec![(Map::new(), Vec::new())];
         for item in sheet.items() {
             let done = match item {
@@ -52,10 +52,10 @@ impl Graph {
         })
     }
 
-    /// /// Returns the current states of the run and the path it took, by the ids of [`Graph::scene`].
+    /// Returns the current states of the run and the path it took, by the ids of [`Graph::scene`].
     ///
     /// `{nodes: {ID: {here, parked, inside, interrupted, visited, over, words}}, edges: {ID: times taken}}`;
-    /// /// what the run has not touched is left out.
+    /// what the run has not touched is left out.
     #[must_use]
     pub fn marks(&self) -> Value {
         let (mut nodes, mut edges) = (Map::new(), Map::new());
@@ -143,7 +143,7 @@ fn of_id(id: Option<&Id>) -> Value {
     id.map_or(Value::Null, |id| Value::String(id.to_string()))
 }
 
-/// /// Returns the ids of what is drawn as one; `null` if there are none.
+/// Returns the ids of what is drawn as one; `null` if there are none.
 fn of_ids(ids: &[Id]) -> Value {
     if ids.is_empty() {
         return Value::Null;
@@ -182,7 +182,7 @@ fn of_shape(class: &str, shape: &Shape) -> Value {
     }
 }
 
-/// /// Rounds to one decimal.
+/// Rounds to one decimal.
 fn rounded(value: f64) -> f64 {
     (value * 10.0).round() / 10.0
 }

@@ -1,4 +1,4 @@
-//! //! A node as a box: its frame, its text, and the branches inside it.
+//! A node as a box: its frame, its text, and the branches inside it.
 
 use interlock_core::machine::Outcome;
 
@@ -36,7 +36,7 @@ struct LaneShape {
 }
 
 impl Shape {
-    /// /// Measures `node` and its branches.
+    /// Measures `node` and its branches.
     pub(super) fn of(mut node: Node) -> Self {
         let branches = std::mem::take(&mut node.branches);
         let mut content = Content::default();
@@ -63,7 +63,7 @@ impl Shape {
         shape
     }
 
-    /// /// Puts the branches side by side under the text.
+    /// Puts the branches side by side under the text.
     fn set_lanes(&mut self, figures: Vec<(String, Figure)>) {
         if figures.is_empty() {
             return;
@@ -90,7 +90,7 @@ impl Shape {
         self.size.height = y + highest + LANE_HEAD + LANE_PAD + LANE_GAP;
     }
 
-    /// /// Makes the box at least this high; its text stays in the middle.
+    /// Makes the box at least this high; its text stays in the middle.
     pub(super) fn grow(&mut self, height: f64) {
         let more = (height - self.size.height).max(0.0);
         self.size.height += more;
@@ -164,7 +164,7 @@ impl Shape {
         format!("node {kind}{visited}{here}")
     }
 
-    /// /// Returns the full text about the node.
+    /// Returns the full text about the node.
     fn told(&self) -> String {
         let node = &self.node;
         let end = match node.kind {

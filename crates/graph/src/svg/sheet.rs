@@ -1,4 +1,4 @@
-//! //! The surface of a picture: groups and shapes, written as an SVG or as a scene.
+//! The surface of a picture: groups and shapes, written as an SVG or as a scene.
 
 use std::fmt::Write as _;
 
@@ -14,7 +14,7 @@ pub(super) struct Sheet {
     items: Vec<Item>,
 }
 
-/// /// A step of a drawing.
+/// A step of a drawing.
 #[derive(Debug)]
 pub(super) enum Item {
     Open(Group),
@@ -27,11 +27,11 @@ pub(super) enum Item {
 pub(super) struct Group {
     pub(super) what: GroupKind,
     pub(super) class: String,
-    /// /// The full text about it; empty if there is none.
+    /// The full text about it; empty if there is none.
     pub(super) title: String,
 }
 
-/// /// What a group of shapes stands for; the numbers are those of the graph's nodes and edges.
+/// What a group of shapes stands for; the numbers are those of the graph's nodes and edges.
 #[derive(Debug)]
 pub(super) enum GroupKind {
     /// A sample of the legend.
@@ -52,18 +52,18 @@ pub(super) enum GroupKind {
         to: Option<Id>,
         also: Vec<Id>,
     },
-    /// /// The label of an edge.
+    /// The label of an edge.
     Label { id: Option<Id> },
 }
 
 /// A shape, in the units of the picture.
 #[derive(Debug)]
 pub(super) enum Shape {
-    /// /// A rectangle with the radius of its corners.
+    /// A rectangle with the radius of its corners.
     Rect(Area, f64),
     Circle(Point, f64),
     Text(Point, String),
-    /// /// A path in the syntax of SVG.
+    /// A path in the syntax of SVG.
     Path(String),
 }
 
@@ -77,7 +77,7 @@ pub(super) struct Area {
 }
 
 impl Area {
-    /// /// Returns the rectangle that is smaller than this one by `by` on every side.
+    /// Returns the rectangle that is smaller than this one by `by` on every side.
     pub(super) fn inset(self, by: f64) -> Self {
         Self {
             x: self.x + by,
@@ -115,7 +115,7 @@ impl Sheet {
         self.shape(class, Shape::Text(at, text.to_owned()));
     }
 
-    /// /// Draws a path; `way` is in the syntax of SVG.
+    /// Draws a path; `way` is in the syntax of SVG.
     pub(super) fn path(&mut self, class: &str, way: &str) {
         self.shape(class, Shape::Path(way.to_owned()));
     }
@@ -186,7 +186,7 @@ impl Item {
     }
 }
 
-/// /// The direction of an arrow.
+/// The direction of an arrow.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Towards {
     Down,
@@ -194,7 +194,7 @@ pub(super) enum Towards {
     Left,
 }
 
-/// /// Writes a route in the path syntax of SVG, moved by `by`; its end is shortened by `short`.
+/// Writes a route in the path syntax of SVG, moved by `by`; its end is shortened by `short`.
 pub(super) fn way(route: &Route, by: Point, short: f64) -> String {
     let mut text = format!(
         "M{} {}",
@@ -223,7 +223,7 @@ pub(super) fn way(route: &Route, by: Point, short: f64) -> String {
     text
 }
 
-/// /// Writes a number with at most one decimal.
+/// Writes a number with at most one decimal.
 pub(super) fn number(value: f64) -> String {
     let rounded = (value * 10.0).round() / 10.0;
     // Minus zero would be written with its sign.

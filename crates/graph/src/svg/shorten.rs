@@ -1,4 +1,4 @@
-//! //! Cuts edges that are too long to follow: they lead to a reference instead.
+//! Cuts edges that are too long to follow: they lead to a reference instead.
 
 use std::collections::BTreeMap;
 
@@ -7,14 +7,14 @@ use crate::{
     plot::{Kind, Node, Plot},
 };
 
-/// /// The number of rows that all edges of one drawing may pass together; beyond it, the longest are cut.
+/// The number of rows that all edges of one drawing may pass together; beyond it, the longest are cut.
 const PASSED_MAX: usize = 3_000;
 
-/// /// The number of edges that may arrive at one end from afar, and the number of rows that count as near.
+/// The number of edges that may arrive at one end from afar, and the number of rows that count as near.
 const CROWD_MAX: usize = 4;
 const NEAR: usize = 2;
 
-/// /// Returns `plot` with every edge that is too long ending at a reference near its beginning.
+/// Returns `plot` with every edge that is too long ending at a reference near its beginning.
 pub(super) fn shorten(mut plot: Plot) -> Plot {
     let between: Vec<usize> = plot
         .edges
@@ -55,7 +55,7 @@ pub(super) fn shorten(mut plot: Plot) -> Plot {
     plot
 }
 
-/// /// Returns the span from which on edges are cut, so that all of them together do not pass too many rows.
+/// Returns the span from which on edges are cut, so that all of them together do not pass too many rows.
 fn bound(spans: &[usize]) -> usize {
     let mut sorted = spans.to_vec();
     sorted.sort_unstable();
@@ -67,7 +67,7 @@ fn bound(spans: &[usize]) -> usize {
     found.unwrap_or(usize::MAX)
 }
 
-/// /// Returns for each node whether it is an end at which many edges arrive from afar.
+/// Returns for each node whether it is an end at which many edges arrive from afar.
 fn crowded(plot: &Plot, links: &[Link], spans: &[usize]) -> Vec<bool> {
     let mut far = vec![0_usize; plot.nodes.len()];
     for (link, span) in links.iter().zip(spans) {

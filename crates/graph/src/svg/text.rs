@@ -1,11 +1,11 @@
-//! //! Text in a picture: its width, its line breaks, and its escaping as XML.
+//! Text in a picture: its width, its line breaks, and its escaping as XML.
 
-/// /// A size and kind of letters.
+/// A size and kind of letters.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Face {
-    /// /// The size in the units of the picture.
+    /// The size in the units of the picture.
     pub(crate) size: f64,
-    /// /// Whether all letters are equally wide.
+    /// Whether all letters are equally wide.
     pub(crate) mono: bool,
 }
 
@@ -30,7 +30,7 @@ impl Face {
 
 /// Widths of the letters from space to `~` in hundredths of the size.
 ///
-/// /// The wider of Inter and Arial, half-bold: a narrower font leaves a little space.
+/// The wider of Inter and Arial, half-bold: a narrower font leaves a little space.
 const WIDTHS: [u8; 95] = [
     28, 34, 48, 65, 65, 89, 72, 24, 40, 40, 55, 67, 30, 47, 29, 38, 67, 56, 62, 65, 67, 63, 65, 59,
     65, 65, 34, 34, 67, 67, 67, 61, 100, 73, 72, 75, 73, 67, 61, 78, 75, 28, 56, 72, 61, 91, 74,
@@ -39,7 +39,7 @@ const WIDTHS: [u8; 95] = [
     67,
 ];
 
-/// /// Returns the width of `text`.
+/// Returns the width of `text`.
 pub(crate) fn width(text: &str, face: Face) -> f64 {
     let hundredths: u32 = text
         .chars()
@@ -58,7 +58,7 @@ fn letter_width(letter: char, mono: bool) -> u32 {
         return if mono { 61 } else { u32::from(*known) };
     }
     match code {
-        // // Combining marks and joiners.
+        // Combining marks and joiners.
         0x300..=0x36f | 0x483..=0x489 | 0x591..=0x5bd | 0x200b..=0x200f | 0xfe00..=0xfe0f => 0,
         // East Asian letters and everything drawn as a small picture.
         0x1100..=0x115f | 0x2e80..=0xa4cf | 0xac00..=0xd7a3 | 0xf900..=0xfaff => 104,
@@ -87,7 +87,7 @@ pub(crate) fn fit(text: &str, face: Face, width_max: f64) -> String {
     format!("{}…", taken.trim_end())
 }
 
-/// /// Breaks `text` between words into at most `lines_max` lines; the rest is cut.
+/// Breaks `text` between words into at most `lines_max` lines; the rest is cut.
 pub(crate) fn wrap(text: &str, face: Face, width_max: f64, lines_max: usize) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
     let mut line = String::new();
@@ -111,9 +111,9 @@ pub(crate) fn wrap(text: &str, face: Face, width_max: f64, lines_max: usize) -> 
         .collect()
 }
 
-/// /// Escapes `text` as XML text or attribute value.
+/// Escapes `text` as XML text or attribute value.
 ///
-/// /// Characters that XML does not allow become the replacement character.
+/// Characters that XML does not allow become the replacement character.
 pub(crate) fn escaped(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for letter in text.chars() {

@@ -2,7 +2,7 @@
 
 use super::ColourScheme;
 
-/// /// The style of each class of elements, apart from colours.
+/// The style of each class of elements, apart from colours.
 const SHAPES: &str = r#"
 .W text{font-family:Inter,"Segoe UI","Helvetica Neue",Arial,system-ui,sans-serif;font-size:11px}
 .W .code{font-family:ui-monospace,"SF Mono",Menlo,Consolas,"DejaVu Sans Mono",monospace;font-size:10.5px}
@@ -84,7 +84,7 @@ const DARK: Colours = Colours {
 };
 
 impl ColourScheme {
-    /// /// Returns the class of the whole picture, which keeps its style apart from other styles.
+    /// Returns the class of the whole picture, which keeps its style apart from other styles.
     pub(super) const fn class(self) -> &'static str {
         match self {
             Self::Viewer => "interlock-graph",
@@ -110,7 +110,7 @@ pub(super) fn style(scheme: ColourScheme) -> String {
     css.replace(".W", &format!(".{}", scheme.class()))
 }
 
-/// /// Returns the rules that name a colour.
+/// Returns the rules that name a colour.
 fn rules(colours: &Colours) -> String {
     let Colours {
         page,

@@ -1,4 +1,4 @@
-//! //! Objects and lists between brackets, as far as they are written.
+//! Objects and lists between brackets, as far as they are written.
 
 use super::{Place, Step, Wanted};
 
@@ -11,7 +11,7 @@ pub(super) enum Syntax {
     Yaml,
 }
 
-/// /// The brackets that are open at the end of a text.
+/// The brackets that are open at the end of a text.
 #[derive(Debug)]
 pub(super) struct Open {
     frames: Vec<Frame>,
@@ -24,17 +24,17 @@ pub(super) struct Open {
 #[derive(Debug)]
 struct Frame {
     is_object: bool,
-    /// /// The key whose value comes next; set only after its colon.
+    /// The key whose value comes next; set only after its colon.
     key: Option<String>,
 }
 
 impl Open {
-    /// /// Returns whether the innermost bracket is that of a list.
+    /// Returns whether the innermost bracket is that of a list.
     pub(super) fn is_list(&self) -> bool {
         self.frames.last().is_some_and(|frame| !frame.is_object)
     }
 
-    /// /// Returns what the brackets determine about the end of the text.
+    /// Returns what the brackets determine about the end of the text.
     pub(super) fn place(self) -> Place {
         let last = self.frames.len().saturating_sub(1);
         let mut wanted = Wanted::Value;
@@ -56,7 +56,7 @@ impl Open {
     }
 }
 
-/// /// Follows a text from its beginning; `None` if it ends within a comment.
+/// Follows a text from its beginning; `None` if it ends within a comment.
 pub(super) fn follow(text: &str, syntax: Syntax) -> Option<Open> {
     let mut open = Open {
         frames: Vec::new(),
@@ -64,7 +64,7 @@ pub(super) fn follow(text: &str, syntax: Syntax) -> Option<Open> {
         ended: None,
     };
     let mut letters = text.char_indices().peekable();
-    // // The last whole word, for the colon after it.
+    // The last whole word, for the colon after it.
     let mut word: Option<(usize, usize)> = None;
     while let Some((at, letter)) = letters.next() {
         match letter {
@@ -129,7 +129,7 @@ pub(super) fn follow(text: &str, syntax: Syntax) -> Option<Open> {
     Some(open)
 }
 
-/// /// Finds the byte after a quoted word; the end of the text if it is not closed.
+/// Finds the byte after a quoted word; the end of the text if it is not closed.
 pub(super) fn end_of_quoted(text: &str, start: usize, quote: char) -> usize {
     let mut escaped = false;
     let inner = text.get(start + 1..).unwrap_or_default();
@@ -145,7 +145,7 @@ pub(super) fn end_of_quoted(text: &str, start: usize, quote: char) -> usize {
     text.len()
 }
 
-/// /// Returns whether there is a colon after a key: in YAML only before a space, or after quotes.
+/// Returns whether there is a colon after a key: in YAML only before a space, or after quotes.
 fn is_colon(syntax: Syntax, text: &str, at: usize, word: Option<(usize, usize)>) -> bool {
     let next = text.get(at + 1..).and_then(|rest| rest.chars().next());
     let is_quoted = word

@@ -1,27 +1,27 @@
-//! //! The structure of YAML by its indentation, as far as it is written.
+//! The structure of YAML by its indentation, as far as it is written.
 
 use super::{
     Place, Step, Wanted,
     flow::{self, Syntax, end_of_quoted},
 };
 
-/// /// A key or a dash that what follows may belong to.
+/// A key or a dash that what follows may belong to.
 #[derive(Debug)]
 struct Level {
     column: usize,
     step: Step,
 }
 
-/// /// The content of a line, apart from its keys and dashes.
+/// The content of a line, apart from its keys and dashes.
 #[derive(Debug)]
 struct Rest {
     /// Where it begins, in bytes of the line.
     start: usize,
-    /// /// Whether it follows the colon of a key on the same line.
+    /// Whether it follows the colon of a key on the same line.
     behind_key: bool,
 }
 
-/// /// Follows a text to its end; `None` if it ends in a comment or in a block of text.
+/// Follows a text to its end; `None` if it ends in a comment or in a block of text.
 pub(super) fn follow(text: &str) -> Option<Place> {
     let mut levels: Vec<Level> = Vec::new();
     let mut at = 0;
@@ -80,7 +80,7 @@ pub(super) fn follow(text: &str) -> Option<Place> {
     }
 }
 
-/// /// Reads the dashes and the keys of a line, and returns the rest of it.
+/// Reads the dashes and the keys of a line, and returns the rest of it.
 fn parts(line: &str, levels: &mut Vec<Level>) -> Rest {
     let mut start = line.len() - line.trim_start_matches(' ').len();
     let mut behind_key = false;
@@ -109,16 +109,16 @@ fn parts(line: &str, levels: &mut Vec<Level>) -> Rest {
             step: Step::Key(key),
         });
         let after = rest.get(end + 1..).unwrap_or_default();
-        // // What follows its colon is its value, however far to the right.
+        // What follows its colon is its value, however far to the right.
         start += end + 1 + (after.len() - after.trim_start().len());
         behind_key = true;
     }
 }
 
-/// /// Closes the levels that something at `column` is not a part of.
+/// Closes the levels that something at `column` is not a part of.
 fn close(levels: &mut Vec<Level>, column: usize, is_dash: bool) {
     while let Some(last) = levels.last() {
-        // // A list may be in the column of its key.
+        // A list may be in the column of its key.
         let is_list_of = is_dash && last.column == column && last.step != Step::Item;
         if last.column < column || is_list_of {
             return;
@@ -155,7 +155,7 @@ fn key_end(text: &str) -> Option<usize> {
     None
 }
 
-/// /// Returns whether a value ends in a comment.
+/// Returns whether a value ends in a comment.
 fn comment(value: &str) -> bool {
     value.starts_with('#') || value.contains(" #")
 }
@@ -190,13 +190,13 @@ fn joined(levels: Vec<Level>, open: flow::Open, start: usize) -> Place {
     }
 }
 
-/// /// Returns the minimum number of columns by which the lines of a text block are indented.
+/// Returns the minimum number of columns by which the lines of a text block are indented.
 fn block_indent(line: &str, levels: &[Level]) -> usize {
     let own = line.len() - line.trim_start_matches(' ').len();
     levels.last().map_or(own, |level| level.column) + 1
 }
 
-/// /// Returns where the first line after a text block begins; `None` if the text ends within it.
+/// Returns where the first line after a text block begins; `None` if the text ends within it.
 fn behind_block(text: &str, from: usize, indent: usize) -> Option<usize> {
     let mut at = from;
     let mut has_text = false;
@@ -205,7 +205,7 @@ fn behind_block(text: &str, from: usize, indent: usize) -> Option<usize> {
         let spaces = line.len() - line.trim_start_matches(' ').len();
         let is_last = !line.ends_with('\n');
         let is_blank = line.trim().is_empty();
-        // // An empty line may be part of the block; at the end of the text, something new may begin there.
+        // An empty line may be part of the block; at the end of the text, something new may begin there.
         if spaces < indent && (!is_blank || (is_last && has_text)) {
             return Some(at);
         }

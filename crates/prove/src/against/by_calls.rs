@@ -1,8 +1,8 @@
-//! //! Compares two versions by their calls only: the names of states and events do not count.
+//! Compares two versions by their calls only: the names of states and events do not count.
 //!
-//! //! The new version is run; each of its runs is paired with every run of the old version in which the same calls
-//! //! ended alike and the same people said yes or no. Events are free in both: an agent takes any of them.
-//! //! The end of a run counts like a call: after it, nothing is judged.
+//! The new version is run; each of its runs is paired with every run of the old version in which the same calls
+//! ended alike and the same people said yes or no. Events are free in both: an agent takes any of them.
+//! The end of a run counts like a call: after it, nothing is judged.
 
 mod calls;
 mod form;
@@ -28,14 +28,14 @@ use crate::{
 use form::Alike;
 use version::Version;
 
-/// /// The maximum number of runs of the old version paired with one of the new version.
+/// The maximum number of runs of the old version paired with one of the new version.
 const BESIDE_MAX: usize = 4_096;
-/// /// The maximum number of steps of the old version that are checked in each direction.
+/// The maximum number of steps of the old version that are checked in each direction.
 const STEPS_MAX: usize = 400_000;
-/// /// The number of calls up to which a limit is used up call by call.
+/// The number of calls up to which a limit is used up call by call.
 const CALLS_MAX: u64 = 1_000;
 
-/// /// Compares `new` with `old` in both directions; of the removed calls, only the first is named.
+/// Compares `new` with `old` in both directions; of the removed calls, only the first is named.
 pub(super) fn compare(sides: [Side; 2], max: usize, lines: Option<&Lines>) -> Comparison {
     let mut found = Comparison {
         permitted: None,
@@ -67,16 +67,16 @@ pub(super) fn compare(sides: [Side; 2], max: usize, lines: Option<&Lines>) -> Co
     found
 }
 
-/// /// Runs of the old version after the same calls.
+/// Runs of the old version after the same calls.
 #[derive(Debug, Clone, Copy)]
 struct Beside {
     /// The list of the runs themselves.
     runs: usize,
-    /// /// The number of the list when used-up limits do not count.
+    /// The number of the list when used-up limits do not count.
     plain: usize,
 }
 
-/// /// A run of the new version, and the possible runs of the old one after the same calls.
+/// A run of the new version, and the possible runs of the old one after the same calls.
 struct Node {
     new: u32,
     old: Beside,
@@ -85,40 +85,40 @@ struct Node {
     times: u64,
 }
 
-/// /// The first call that all possible runs of the old version refuse.
+/// The first call that all possible runs of the old version refuse.
 struct First {
     node: usize,
     act: Act,
-    /// /// How often the call was repeated before.
+    /// How often the call was repeated before.
     before: u64,
     what: String,
-    /// /// The possible states of the old version.
+    /// The possible states of the old version.
     states: BTreeSet<String>,
 }
 
 struct Search<'a> {
     versions: &'a mut [Version; 2],
     max: usize,
-    /// /// The number of steps of the old version that were checked.
+    /// The number of steps of the old version that were checked.
     steps: usize,
     bound: Option<String>,
     keys: Set<(u32, usize)>,
-    /// /// The commands that count alike in both versions.
+    /// The commands that count alike in both versions.
     alike: Alike,
-    /// /// The pairs again, each representing all that only exchange such commands.
+    /// The pairs again, each representing all that only exchange such commands.
     forms: Set<Box<[u32]>>,
     nodes: Vec<Node>,
     waiting: VecDeque<usize>,
-    /// /// Lists of runs of the old version, closed under events.
+    /// Lists of runs of the old version, closed under events.
     beside: Set<Vec<u32>>,
-    /// /// The same lists when used-up limits do not count.
+    /// The same lists when used-up limits do not count.
     plain: Set<Vec<u32>>,
-    /// /// The calls worth trying, by the state of the new version and those of the old one.
+    /// The calls worth trying, by the state of the new version and those of the old one.
     tries: Map<(Standing, Vec<Standing>), Rc<[Usable]>>,
     first: Option<First>,
 }
 
-/// /// The results, without the versions.
+/// The results, without the versions.
 struct Searched {
     bound: Option<String>,
     nodes: Vec<Node>,
@@ -194,10 +194,10 @@ impl Search<'_> {
         });
     }
 
-    /// /// Adds everything that the old version reaches by events, and stores the result once.
+    /// Adds everything that the old version reaches by events, and stores the result once.
     ///
-    /// /// What was used up of limits that are not reached does not tell pairs apart. A pair keeps the runs that resulted from
-    /// /// its own calls, so that what it shows to be refused is refused after them.
+    /// What was used up of limits that are not reached does not tell pairs apart. A pair keeps the runs that resulted from
+    /// its own calls, so that what it shows to be refused is refused after them.
     fn closed(&mut self, runs: Vec<u32>) -> Beside {
         let runs = self.reached(runs, false);
         let plain = runs.iter().map(|run| self.versions[1].plain(*run));
@@ -212,8 +212,8 @@ impl Search<'_> {
 
     /// Adds everything that the old version reaches by events.
     ///
-    /// /// With `counts`, used-up limits tell runs apart; without, a run is left out if a similar one has not used
-    /// /// up more, because that one permits everything that it would.
+    /// With `counts`, used-up limits tell runs apart; without, a run is left out if a similar one has not used
+    /// up more, because that one permits everything that it would.
     fn reached(&mut self, runs: Vec<u32>, counts: bool) -> Vec<u32> {
         let old = &mut self.versions[1];
         let mut all: Map<u32, Vec<u32>> = Map::default();
@@ -253,7 +253,7 @@ impl Search<'_> {
         };
         let (new, old) = (node.new, node.old);
         if !self.versions[0].is_open(new) {
-            // // After its end nothing is judged, so that the end itself is what is permitted.
+            // After its end nothing is judged, so that the end itself is what is permitted.
             let beside = self.old_runs(old);
             if beside.iter().all(|run| self.versions[1].is_open(*run)) {
                 self.first = Some(First {
@@ -278,7 +278,7 @@ impl Search<'_> {
         }
     }
 
-    /// /// Lets a person answer; the old version is answered, too, if it asks or did not ask.
+    /// Lets a person answer; the old version is answered, too, if it asks or did not ask.
     fn answers(&mut self, number: usize, (new, old): (u32, Beside), leaf: usize) {
         let data = self.versions[0].side.model.cells.data.len();
         let all = (0..data).map(Try::Yes).chain([Try::No]);
@@ -302,7 +302,7 @@ impl Search<'_> {
     }
 }
 
-/// /// Returns the states of some runs of a version.
+/// Returns the states of some runs of a version.
 fn states(version: &Version, runs: &[u32]) -> BTreeSet<String> {
     let of_run = |run: &u32| {
         let leaves = version.leaves(*run);
@@ -312,7 +312,7 @@ fn states(version: &Version, runs: &[u32]) -> BTreeSet<String> {
     runs.iter().flat_map(of_run).collect()
 }
 
-/// /// Takes every event that a version takes without a person, and the requests that it opens.
+/// Takes every event that a version takes without a person, and the requests that it opens.
 fn events(side: &Side, run: &Run) -> Vec<Done> {
     let mut all = Vec::new();
     if run.phase != Phase::Open {
@@ -330,7 +330,7 @@ fn events(side: &Side, run: &Run) -> Vec<Done> {
                 let tried = attempt(&side.model, run, &leaf, &Try::Event(event.clone(), data));
                 let asks = tried.done.as_ref().is_some_and(|done| asks_at(done, &leaf));
                 all.extend(tried.done);
-                // // The question to a person is the same whatever the data are, until it is answered.
+                // The question to a person is the same whatever the data are, until it is answered.
                 if tried.stop || asks && data > 0 {
                     break;
                 }

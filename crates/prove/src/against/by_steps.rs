@@ -1,4 +1,4 @@
-//! //! Compares two versions in lockstep: whatever is done is done in both, until one of them refuses it.
+//! Compares two versions in lockstep: whatever is done is done in both, until one of them refuses it.
 
 mod calls;
 mod shown;
@@ -22,7 +22,7 @@ use crate::{
     moves::{Act, Tried, Try, attempt, events_of, starts},
 };
 
-/// /// Compares the sides, and adds the results.
+/// Compares the sides, and adds the results.
 pub(super) fn compare(
     sides: [Side; 2],
     mut found: Comparison,
@@ -59,18 +59,18 @@ pub(super) fn compare(
 struct Pair {
     new: Run,
     old: Run,
-    /// /// The previous pair, and what was done there.
+    /// The previous pair, and what was done there.
     from: u32,
     act: Act,
-    /// /// Whether only the new version was stepped.
+    /// Whether only the new version was stepped.
     alone: bool,
 }
 
 /// A call as both versions judge it.
 type Judged = (Option<Usable>, Option<Usable>);
-/// /// A key of evidence, at its index in each version.
+/// A key of evidence, at its index in each version.
 type Place = (Option<usize>, Option<usize>);
-/// /// A state of each version.
+/// A state of each version.
 type Key = (Box<[u32]>, Box<[u32]>);
 
 struct Search {
@@ -122,7 +122,7 @@ impl Search {
         }
     }
 
-    /// /// Adds a pair of runs if it is new.
+    /// Adds a pair of runs if it is new.
     fn enter(&mut self, mut new: Run, mut old: Run, from: u32, act: Act, alone: bool) {
         self.order(&mut new, &mut old);
         let key = (
@@ -147,7 +147,7 @@ impl Search {
         });
     }
 
-    /// /// Normalizes what was seen of commands that count alike, in both versions at once.
+    /// Normalizes what was seen of commands that count alike, in both versions at once.
     fn order(&mut self, new: &mut Run, old: &mut Run) {
         if self.alike.is_empty() || asks(new) || asks(old) {
             return;
@@ -187,7 +187,7 @@ impl Search {
         };
         let (new, old) = (pair.new.clone(), pair.old.clone());
         if old.phase != Phase::Open {
-            // // After its end, the old version judges nothing, so nothing is newly permitted.
+            // After its end, the old version judges nothing, so nothing is newly permitted.
             return;
         }
         let both = leaves(&new).into_iter().chain(leaves(&old));
@@ -199,7 +199,7 @@ impl Search {
         }
         for path in paths {
             if new.phase != Phase::Open {
-                // // A run that has ended does not guard anything any more.
+                // A run that has ended does not guard anything any more.
                 let what = "the run has ended, and nothing is judged any more".to_owned();
                 self.difference(number, &Act::Start(0), what, true);
                 return;
@@ -218,7 +218,7 @@ impl Search {
         }
     }
 
-    /// /// Does everything that may be done at one leaf, in both versions.
+    /// Does everything that may be done at one leaf, in both versions.
     fn leaf(&mut self, number: usize, new: &Run, old: &Run, path: &FramePath) {
         let (Some(one), Some(other)) = (standing(new, path), standing(old, path)) else {
             return;
@@ -251,7 +251,7 @@ impl Search {
         self.calls(number, new, old, (&one, &other));
     }
 
-    /// /// Tries something in both versions; returns `false` if both refuse it.
+    /// Tries something in both versions; returns `false` if both refuse it.
     fn both(
         &mut self,
         number: usize,
@@ -282,7 +282,7 @@ impl Search {
         true
     }
 
-    /// /// Lets a person answer; if only the new version asks, only that one is answered.
+    /// Lets a person answer; if only the new version asks, only that one is answered.
     fn answers(&mut self, number: usize, new: &Run, old: &Run, (one, other): (&Leaf, &Leaf)) {
         if other.asks {
             for data in 0..self.new.model.cells.data.len() {

@@ -1,4 +1,4 @@
-//! //! Stages: an attempt is a span of its own that contains the calls of its model and of its tools.
+//! Stages: an attempt is a span of its own that contains the calls of its model and of its tools.
 
 use interlock_core::{
     attempt::{FinishReason, Usage},
@@ -12,7 +12,7 @@ use crate::span::{Moment, Value};
 /// An attempt of a stage that has not ended.
 pub(super) struct Attempt {
     pub(super) span: Open,
-    /// /// The message that is requested from its model, with all retries.
+    /// The message that is requested from its model, with all retries.
     chat: Option<Open>,
 }
 
@@ -157,13 +157,13 @@ impl Maker<'_> {
         if !is_well {
             span.attributes.push(("error.type", text(outcome)));
         }
-        // // The text of a failure may quote what a model or an assertion wrote.
+        // The text of a failure may quote what a model or an assertion wrote.
         let why = why.filter(|_| self.label.content).unwrap_or(outcome);
         let failure = (!is_well).then(|| why.to_owned());
         self.close(span, failure);
     }
 
-    /// /// Ends an attempt whose end will not be seen.
+    /// Ends an attempt whose end will not be seen.
     pub(super) fn lose_attempt(&mut self, path: &FramePath) {
         let Some(Attempt { mut span, chat }) = self.attempts.remove(path) else {
             return;
@@ -180,7 +180,7 @@ impl Maker<'_> {
         let Some(attempt) = self.attempts.get_mut(path) else {
             return;
         };
-        // // A retry of the same message is part of the same span.
+        // A retry of the same message is part of the same span.
         if let Some(chat) = &attempt.chat
             && chat.attributes.contains(&turn)
         {
@@ -235,7 +235,7 @@ impl Maker<'_> {
         self.close(chat, None);
     }
 
-    /// /// Begins the span of a call, or continues the one for which a person was asked.
+    /// Begins the span of a call, or continues the one for which a person was asked.
     fn decided(&mut self, path: &FramePath, call: &CallRecord, verdict: &'static str) -> Open {
         match self.asked(&call.id) {
             Some(mut span) => {
@@ -289,7 +289,7 @@ impl Maker<'_> {
     }
 }
 
-/// /// Returns what was used up; what is not known is left out.
+/// Returns what was used up; what is not known is left out.
 fn costs(usage: &Usage) -> Attributes {
     let number = |count: u64| Value::Number(i64::try_from(count).unwrap_or(i64::MAX));
     let mut found = vec![
@@ -310,7 +310,7 @@ fn costs(usage: &Usage) -> Attributes {
     found
 }
 
-/// /// Returns the name that the convention uses for a provider, if it has one of its own.
+/// Returns the name that the convention uses for a provider, if it has one of its own.
 fn provider_word(provider: &str) -> &str {
     match provider {
         "gemini" | "google" => "gcp.gemini",

@@ -1,4 +1,4 @@
-//! //! Makes the calls that the new version permits in all possible runs of the old one.
+//! Makes the calls that the new version permits in all possible runs of the old one.
 
 use std::{collections::BTreeSet, rc::Rc};
 
@@ -48,7 +48,7 @@ impl Search<'_> {
         }
     }
 
-    /// /// Repeats a call that changes nothing until a limit of either version is used up.
+    /// Repeats a call that changes nothing until a limit of either version is used up.
     fn used_up(
         &mut self,
         number: usize,
@@ -87,7 +87,7 @@ impl Search<'_> {
             }
             run = done.to;
             beside = self.reached(after, true);
-            // // Where the old version loses nothing any more, the new one does not use up anything either.
+            // Where the old version loses nothing any more, the new one does not use up anything either.
             if own.is_none() && known == beside {
                 return;
             }
@@ -108,7 +108,7 @@ impl Search<'_> {
         });
     }
 
-    /// /// Returns the possible runs of the old version after a call; none if it refuses the call.
+    /// Returns the possible runs of the old version after a call; none if it refuses the call.
     fn after(&mut self, beside: &[u32], place: &Standing, one: &Usable, end: &End) -> Vec<u32> {
         let rules = self.versions[0].rules(place);
         self.steps += beside.len();
@@ -127,7 +127,7 @@ impl Search<'_> {
                     continue;
                 };
                 if same.asked && !one.asked {
-                    // // There, a person has to say yes; here, nobody is asked.
+                    // There, a person has to say yes; here, nobody is asked.
                     continue;
                 }
                 if let Some(done) = old.call(run, index, same, end) {
@@ -145,7 +145,7 @@ impl Search<'_> {
         after
     }
 
-    /// /// Lists the calls worth trying in a state: the first of those that are alike there and in all possible runs of the old
+    /// Lists the calls worth trying in a state: the first of those that are alike there and in all possible runs of the old
     /// version.
     fn tries(&mut self, new: &Standing, beside: &[u32]) -> Rc<[Usable]> {
         let mut places: Vec<Standing> = Vec::new();

@@ -1,6 +1,6 @@
-//! //! Finds pairs that differ only by exchanged commands that count alike in both versions.
+//! Finds pairs that differ only by exchanged commands that count alike in both versions.
 //!
-//! //! Only the key of a pair is normalized: its runs stay as its own calls made them, so that what it shows can be replayed.
+//! Only the key of a pair is normalized: its runs stay as its own calls made them, so that what it shows can be replayed.
 
 use super::version::Version;
 use crate::against::Side;
@@ -35,11 +35,11 @@ impl Alike {
         }
     }
 
-    /// /// Returns what a pair has in common with those that only exchange commands; `None` if none may be exchanged.
+    /// Returns what a pair has in common with those that only exchange commands; `None` if none may be exchanged.
     ///
-    /// /// Questions to a person need no special treatment: a question stays valid only while its guards read what they read
+    /// Questions to a person need no special treatment: a question stays valid only while its guards read what they read
     /// then, so
-    /// /// that its validity and what was seen determine everything about it.
+    /// that its validity and what was seen determine everything about it.
     pub(super) fn form(
         &self,
         versions: &[Version; 2],
@@ -85,7 +85,7 @@ impl Alike {
         Some(std::iter::once(own).chain(beside).flatten().collect())
     }
 
-    /// /// Identifies a run of the old version without telling which of the equivalent commands was seen.
+    /// Identifies a run of the old version without telling which of the equivalent commands was seen.
     fn order_free(&self, rest: &[u32], words: &[u32]) -> Vec<u32> {
         let mut free = words.to_vec();
         let mut all = rest.to_vec();

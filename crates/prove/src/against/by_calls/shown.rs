@@ -64,7 +64,7 @@ impl Searched {
     }
 }
 
-/// /// Returns an act that is done several times.
+/// Returns an act that is done several times.
 fn repeated(act: &Act, times: u64) -> Act {
     let mut act = act.clone();
     if let Act::Call { times: own, .. } = &mut act {

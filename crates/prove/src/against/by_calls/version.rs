@@ -1,4 +1,4 @@
-//! //! A version of the workflow with its runs: each is stored once, with its results.
+//! A version of the workflow with its runs: each is stored once, with its results.
 
 use std::{rc::Rc, sync::Arc};
 
@@ -18,7 +18,7 @@ use crate::{
     perform::counts,
 };
 
-/// /// The result of a call.
+/// The result of a call.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Called {
     /// The run after it.
@@ -27,20 +27,20 @@ pub(super) struct Called {
     pub(super) counts: bool,
 }
 
-/// /// The run after an answer, and what was done; `None` if nobody can answer so.
+/// The run after an answer, and what was done; `None` if nobody can answer so.
 type Answered = Option<(u32, Act)>;
 
-/// /// A run, and what is known about it.
+/// A run, and what is known about it.
 #[derive(Debug)]
 struct Known {
     run: Run,
-    /// /// Its number when used-up limits do not count.
+    /// Its number when used-up limits do not count.
     plain: u32,
-    /// /// What was seen of each key of evidence.
+    /// What was seen of each key of evidence.
     words: Box<[u32]>,
-    /// /// Everything else that tells it from others, except what was used up.
+    /// Everything else that tells it from others, except what was used up.
     rest: Box<[u32]>,
-    /// /// What its parts have used up, by the numbers of the atlas.
+    /// What its parts have used up, by the numbers of the atlas.
     used: Box<[u32]>,
     leaves: Rc<[Leaf]>,
     events: Option<Rc<[(u32, Act)]>>,
@@ -50,13 +50,13 @@ struct Known {
 #[derive(Debug)]
 pub(super) struct Version {
     pub(super) side: Side,
-    /// /// By everything that rules read of a run, and the used-up limits.
+    /// By everything that rules read of a run, and the used-up limits.
     runs: Map<Box<[u32]>, Known>,
     plain: Set<Box<[u32]>>,
     ends: Set<End>,
-    /// /// The results of calls, by the run, the leaf, the class and the end.
+    /// The results of calls, by the run, the leaf, the class and the end.
     called: Map<[u32; 4], Option<Called>>,
-    /// /// The results of answers, by the run, the leaf and the data; a no has no data.
+    /// The results of answers, by the run, the leaf and the data; a no has no data.
     answered: Map<(u32, u32, Option<usize>), Answered>,
     usable: Map<Standing, Arc<[Option<Usable>]>>,
     rules: Map<Standing, Arc<Value>>,
@@ -76,7 +76,7 @@ impl Version {
         }
     }
 
-    /// /// Numbers a run; runs that rules treat alike and that have used up the same get the same number.
+    /// Numbers a run; runs that rules treat alike and that have used up the same get the same number.
     pub(super) fn add(&mut self, run: Run) -> u32 {
         let mut state = self.side.atlas.state(&self.side.model, &run);
         let plain = state.packed();
@@ -114,18 +114,18 @@ impl Version {
         self.run(run).is_some_and(|run| run.phase == Phase::Open)
     }
 
-    /// /// Returns its number when used-up limits do not count.
+    /// Returns its number when used-up limits do not count.
     pub(super) fn plain(&self, run: u32) -> u32 {
         self.known(run).map_or(u32::MAX, |known| known.plain)
     }
 
-    /// /// Returns what was seen of each key of evidence, and what else tells the run from others.
+    /// Returns what was seen of each key of evidence, and what else tells the run from others.
     pub(super) fn parts(&self, run: u32) -> (&[u32], &[u32]) {
         let known = self.known(run);
         known.map_or((&[], &[]), |known| (&known.words, &known.rest))
     }
 
-    /// /// Returns whether a run that differs from another only by its limits has not used up more of any of them.
+    /// Returns whether a run that differs from another only by its limits has not used up more of any of them.
     pub(super) fn uses_no_more(&self, run: u32, other: u32) -> bool {
         let (Some(run), Some(other)) = (self.known(run), self.known(other)) else {
             return false;
@@ -138,7 +138,7 @@ impl Version {
         })
     }
 
-    /// /// Returns the leaves of a run.
+    /// Returns the leaves of a run.
     pub(super) fn leaves(&self, run: u32) -> Rc<[Leaf]> {
         let known = self.known(run);
         known.map_or_else(Rc::default, |known| Rc::clone(&known.leaves))
@@ -160,7 +160,7 @@ impl Version {
         made
     }
 
-    /// /// Lets a person answer the request at a leaf.
+    /// Lets a person answer the request at a leaf.
     pub(super) fn answer(&mut self, run: u32, leaf: usize, what: &Try) -> Answered {
         let data = match what {
             Try::Yes(data) => Some(*data),
@@ -177,7 +177,7 @@ impl Version {
         made
     }
 
-    /// /// Lets a call run and end at a leaf; `None` if it may not run there.
+    /// Lets a call run and end at a leaf; `None` if it may not run there.
     pub(super) fn call(
         &mut self,
         run: u32,
@@ -208,7 +208,7 @@ impl Version {
         made
     }
 
-    /// /// Returns how many calls are left at a leaf; `None` if there is no limit.
+    /// Returns how many calls are left at a leaf; `None` if there is no limit.
     pub(super) fn limit(&self, run: u32, leaf: &Leaf) -> Option<u64> {
         self.side.calls_left(self.run(run)?, leaf)
     }

@@ -77,7 +77,7 @@ impl Search {
         }
     }
 
-    /// /// Returns whether a call changes nothing in either version except the count of calls.
+    /// Returns whether a call changes nothing in either version except the count of calls.
     fn is_idle(
         &mut self,
         (new, first): (&Run, &Done),
@@ -93,7 +93,7 @@ impl Search {
             && same(&mut self.old, old, &second.run)
     }
 
-    /// /// Repeats a call until the smaller of the two limits is used up.
+    /// Repeats a call until the smaller of the two limits is used up.
     fn used_up(
         &mut self,
         number: usize,
@@ -115,7 +115,7 @@ impl Search {
         }
     }
 
-    /// /// Judges every call in both states; of those alike in both, the first is kept.
+    /// Judges every call in both states; of those alike in both, the first is kept.
     fn classes(&self, (one, other): &(Standing, Standing)) -> Vec<Judged> {
         let both = judged(&self.new.model, one)
             .into_iter()
@@ -131,7 +131,7 @@ impl Search {
         .collect()
     }
 
-    /// /// Returns the equivalent of a call of a group of commands that count alike in both versions.
+    /// Returns the equivalent of a call of a group of commands that count alike in both versions.
     fn group(
         &mut self,
         new: &Run,
@@ -168,7 +168,7 @@ impl Search {
     }
 }
 
-/// /// Returns every end of a call that has consequences in either version.
+/// Returns every end of a call that has consequences in either version.
 fn ends(one: Option<&Usable>, other: Option<&Usable>) -> Vec<End> {
     let mut all: Vec<End> = Vec::new();
     for end in one.into_iter().chain(other).flat_map(|call| &call.ends) {

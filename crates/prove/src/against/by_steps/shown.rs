@@ -74,7 +74,7 @@ impl Search {
     }
 }
 
-/// /// Plays one more step, and returns the run after it.
+/// Plays one more step, and returns the run after it.
 fn new_run(player: &Player<'_>, act: &Act) -> Result<Run, String> {
     let mut next = player.clone();
     next.step(act)?;

@@ -67,7 +67,7 @@ pub(crate) fn run(cli: Cli) -> Done {
     }
 }
 
-/// /// Prints a text for people, or the same as JSON.
+/// Prints a text for people, or the same as JSON.
 fn say(target: &Target, text: &str, value: &Value) -> io::Result<()> {
     let mut to = io::stdout().lock();
     let said = if target.json {
@@ -76,7 +76,7 @@ fn say(target: &Target, text: &str, value: &Value) -> io::Result<()> {
         writeln!(to, "{}", visible_lines(text))
     };
     match said {
-        // // A reader that went away ends the program quietly.
+        // A reader that went away ends the program quietly.
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
         said => said,
     }
@@ -99,7 +99,7 @@ fn address(target: &Target) -> Result<(Address, Tenant), Box<dyn Error>> {
     Ok((address, Tenant::new(&target.tenant)?))
 }
 
-/// /// Returns the database, whatever is in it.
+/// Returns the database, whatever is in it.
 fn database(target: &Target) -> Result<Database, Box<dyn Error>> {
     let (address, tenant) = address(target)?;
     Ok(Database::at(address, tenant)?)
@@ -114,7 +114,7 @@ fn opened(target: &Target) -> Result<SharedRuns, Box<dyn Error>> {
     Ok(SharedRuns::new(database, home.path(), person.as_deref()))
 }
 
-/// /// Finds the run that is meant.
+/// Finds the run that is meant.
 fn found(runs: &SharedRuns, wanted: &str) -> Result<RunId, Box<dyn Error>> {
     match runs.find(Some(wanted), &env::current_dir()?) {
         Err(StoreError::NoSuchRun { wanted, .. }) => {
@@ -234,12 +234,12 @@ fn export(target: &Target, output: Option<&Path>, write: WriteRun<'_>) -> Done {
         write(&mut io::stdout().lock(), Path::new("standard output"))?;
         return Ok(ExitCode::SUCCESS);
     };
-    // // Whoever reads the file gets a whole run.
+    // Whoever reads the file gets a whole run.
     let mut name = path.as_os_str().to_owned();
     name.push(".new");
     let beside = PathBuf::from(name);
     let failed = |error: io::Error| format!("cannot write `{}`: {error}", path.display());
-    // // Readable by its owner only: a log may contain secrets. An existing file is never written into.
+    // Readable by its owner only: a log may contain secrets. An existing file is never written into.
     let _ = fs::remove_file(&beside);
     let mut options = File::options();
     options.write(true).create_new(true).mode(0o600);
