@@ -41,7 +41,7 @@ pub(crate) fn proofs(arguments: &Arguments, table: &mut Table) -> Result<()> {
         );
         table.time(what, took, SHIPPED);
     }
-    let text = branches(4, 3, true);
+    let text = branches(4, 4, true);
     let proof = proved(&text, "properties: []\n")?;
     let took = sample::time(|| proved(&text, "properties: []\n"));
     let what = format!(
@@ -92,9 +92,11 @@ fn proved(text: &str, properties: &str) -> Result<Proof> {
 
 /// Writes three branches of `count` states in a row; in some a command is evidence for the next.
 fn branches(count: usize, keys: usize, writes: bool) -> String {
-    let mut text =
-        String::from("id: bench\ninitial: begin\nguards:\n  none: {field: never, op: exists}\n");
-    for key in 0..=keys {
+    let mut text = String::from("id: bench\ninitial: begin\n");
+    for key in 0..keys {
+        if key == 0 {
+            text.push_str("guards:\n");
+        }
         let _ = writeln!(
             text,
             "  seen{key}: {{evidence: {{command: make part{key}}}}}"
@@ -113,7 +115,7 @@ fn branches(count: usize, keys: usize, writes: bool) -> String {
     } else {
         "[Read]"
     };
-    for branch in ["a", "b", "c"] {
+    for (index, branch) in ["a", "b", "c"].into_iter().enumerate() {
         for number in 0..count {
             let next = if number + 1 < count {
                 format!("{branch}{}", number + 1)
@@ -121,7 +123,7 @@ fn branches(count: usize, keys: usize, writes: bool) -> String {
                 format!("{branch}_end")
             };
             let guard = if keys > 0 && number % 2 == 1 {
-                format!("{{target: {next}, guard: seen{}}}", number % (keys + 1))
+                format!("{{target: {next}, guard: seen{}}}", (index + number) % keys)
             } else {
                 next
             };

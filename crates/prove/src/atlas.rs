@@ -1,7 +1,7 @@
 //! States of the graph as numbers: each part of a run is stored once, and a state refers to its parts.
 
 use interlock_core::{
-    guard::{Guard, GuardRef, with_parts},
+    guard::{Guard, GuardRef, Since, with_parts},
     machine::Outcome,
     names::FramePath,
     run::{Frame, Phase, Region, Run},
@@ -9,7 +9,8 @@ use interlock_core::{
 use interlock_formats::Predicate;
 
 use crate::{
-    hash::{Map, Set, at, number},
+    aging::{Aging, Words},
+    hash::{Map, Set, at, number, short},
     key::{order_alike, strip},
     model::{Model, Standing},
 };
@@ -31,7 +32,7 @@ impl State {
     pub(crate) fn packed(&self) -> Box<[u32]> {
         let mut all = Vec::with_capacity(2 + self.parts.len() + self.words.len());
         all.push(self.rest);
-        all.push(crate::hash::short(self.parts.len()));
+        all.push(short(self.parts.len()));
         all.extend(&self.parts);
         all.extend(&self.words);
         all.into_boxed_slice()
@@ -39,13 +40,19 @@ impl State {
 
     /// Decodes it.
     pub(crate) fn unpacked(packed: &[u32], used: &[u32]) -> Self {
-        let parts = at(packed.get(1).copied().unwrap_or_default());
+        let parts = Self::parts_of(packed);
         Self {
             rest: packed.first().copied().unwrap_or_default(),
-            parts: packed.iter().skip(2).take(parts).copied().collect(),
+            parts: parts.to_vec(),
             used: used.to_vec(),
-            words: packed.iter().skip(2 + parts).copied().collect(),
+            words: packed.iter().skip(2 + parts.len()).copied().collect(),
         }
+    }
+
+    /// Returns the parts of an encoded state.
+    pub(crate) fn parts_of(packed: &[u32]) -> &[u32] {
+        let count = at(packed.get(1).copied().unwrap_or_default());
+        packed.get(2..2 + count).unwrap_or_default()
     }
 }
 
@@ -71,9 +78,6 @@ pub(crate) struct PartInfo {
     /// The limits of what its open stays count.
     limits: Vec<u64>,
 }
-
-/// A call uses up at most this many, minus one, of what is counted: as long as more are left, a limit has no effect.
-const MARGIN: u64 = 16;
 
 /// What is known about a run apart from its parts.
 #[derive(Debug, Clone, Default)]
@@ -101,6 +105,13 @@ pub(crate) struct Atlas {
     words: Set<String>,
     used: Set<Vec<u64>>,
     questions: Map<Standing, Questions>,
+    /// The number of remaining calls or files from which on no single call reaches a limit.
+    margin: u64,
+    /// How guards ask for each key of evidence.
+    asked: Vec<Vec<Since>>,
+    agings: Set<Aging>,
+    /// Words after a step, by aging, key and word before it.
+    aged: Map<(u32, u32, u32), u32>,
     pub(crate) alike: Vec<Vec<usize>>,
 }
 
@@ -108,7 +119,12 @@ impl Atlas {
     pub(crate) fn new(model: &Model) -> Self {
         let index = |key: &String| model.evidence.keys().position(|known| known == key);
         let groups = model.alike.iter();
+        let asked = model.evidence.values();
         let mut atlas = Self {
+            asked: asked
+                .map(|all| all.iter().map(|(_, since)| *since).collect())
+                .collect(),
+            margin: margin(model),
             alike: groups
                 .map(|group| group.iter().filter_map(index).collect())
                 .collect(),
@@ -139,7 +155,7 @@ impl Atlas {
                     self.parts.insert_full(part.text, info).0
                 }
             };
-            parts.push(crate::hash::short(id));
+            parts.push(short(id));
             used.push(number(&mut self.used, part.used));
         }
         let rest = match self.rests.get_index_of(&stripped.rest) {
@@ -157,7 +173,7 @@ impl Atlas {
             }
         };
         State {
-            rest: crate::hash::short(rest),
+            rest: short(rest),
             parts,
             used,
             words,
@@ -181,6 +197,53 @@ impl Atlas {
         self.parts.get_index(at(id)).map(|(_, info)| info)
     }
 
+    /// Returns the effect of a step on evidence; `None` if the words do not determine it.
+    pub(crate) fn words(
+        &mut self,
+        model: &Model,
+        (before, run): (&State, &Run),
+        (after, next): (&State, &Run),
+    ) -> Option<Words> {
+        let aging = number(&mut self.agings, Aging::between(run, next)?);
+        let keys = model.evidence.keys().zip(&after.words);
+        let seen = keys
+            .map(|(key, word)| (run.evidence.get(key) != next.evidence.get(key)).then_some(*word));
+        let words = Words {
+            aging,
+            seen: seen.collect(),
+        };
+        (self.after(&words, &before.words) == after.words).then_some(words)
+    }
+
+    /// Returns the words after a step.
+    pub(crate) fn after(&mut self, step: &Words, before: &[u32]) -> Vec<u32> {
+        let aging = self.agings.get_index(at(step.aging));
+        let keeps = aging.is_none_or(Aging::is_none);
+        let seen = step.seen.iter().zip(before).enumerate();
+        let mut after = Vec::with_capacity(before.len());
+        for (key, (seen, word)) in seen {
+            after.push(match seen {
+                Some(seen) => *seen,
+                None if keeps || *word == 0 => *word,
+                None => self.aged(step.aging, key, *word),
+            });
+        }
+        after
+    }
+
+    fn aged(&mut self, aging: u32, key: usize, word: u32) -> u32 {
+        let place = (aging, short(key), word);
+        if let Some(known) = self.aged.get(&place) {
+            return *known;
+        }
+        let asked = self.asked.get(key).map_or(&[][..], Vec::as_slice);
+        let how = self.agings.get_index(at(aging));
+        let aged = how.map_or_else(String::new, |how| how.of(self.word(word), asked));
+        let aged = number(&mut self.words, aged);
+        self.aged.insert(place, aged);
+        aged
+    }
+
     pub(crate) fn word(&self, id: u32) -> &str {
         self.words.get_index(at(id)).map_or("", String::as_str)
     }
@@ -189,19 +252,18 @@ impl Atlas {
         self.used.get_index(at(id)).map_or(&[], Vec::as_slice)
     }
 
-    /// Returns what is left of the limits of a part, as far as one call is affected by it.
-    pub(crate) fn left(&self, part: u32, used: u32) -> Vec<u32> {
+    /// Adds to `key` what is left of the limits of a part, as far as one call is affected by it.
+    pub(crate) fn left(&self, part: u32, used: u32, key: &mut Vec<u32>) {
         match self.part(part) {
             Some(info) if info.leaves.len() == 1 => {
                 let left = info.limits.iter().zip(self.used(used));
-                left.map(|(limit, used)| {
-                    let left = limit.saturating_sub(*used).min(MARGIN);
+                key.extend(left.map(|(limit, used)| {
+                    let left = limit.saturating_sub(*used).min(self.margin);
                     u32::try_from(left).unwrap_or(u32::MAX)
-                })
-                .collect()
+                }));
             }
             // Several frames count separately: what each has used stays apart.
-            _ => vec![u32::MAX, used],
+            _ => key.extend([u32::MAX, used]),
         }
     }
 
@@ -304,8 +366,21 @@ impl Atlas {
             false => String::new(),
         };
         let context = number(&mut self.contexts, format!("{classes:?} {output}"));
-        (crate::hash::short(questions), context)
+        (short(questions), context)
     }
+}
+
+/// Returns one more than a single call of the model uses up of any limit.
+fn margin(model: &Model) -> u64 {
+    let usable = model.usable.values().flatten();
+    let files = usable.map(|one| {
+        let class = model.classes.get(one.class);
+        let written = class.map_or(0, |class| class.call.facts.writes.len());
+        let seen = one.ends.iter().map(|end| end.wrote.len()).max();
+        written + seen.unwrap_or_default()
+    });
+    let most = files.max().unwrap_or_default().max(1);
+    u64::try_from(most).unwrap_or(u64::MAX).saturating_add(1)
 }
 
 fn leaf(model: &Model, frame: &Frame, path: &FramePath, info: &mut PartInfo) {

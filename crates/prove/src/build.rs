@@ -82,6 +82,10 @@ impl Model {
             alike: Vec::new(),
             slots,
             reads_output,
+            reads_reports: machine.evidence_guards().any(|one| one.report.is_some()),
+            reads_substance: machine
+                .evidence_guards()
+                .any(|one| one.substance_shown().is_some()),
             counted_to,
             missed,
         };

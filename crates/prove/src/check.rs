@@ -7,7 +7,7 @@ use crate::{
     doubts,
     graph::Graph,
     hash::{at, short},
-    machine::{machines, unsupported},
+    machine::{machines, unsupported, without_unread_guards},
     model::Model,
     monitor::Watch,
     reach::{Way, backwards, search},
@@ -52,9 +52,6 @@ const LIMITS: &str = "sound: used-up limits are not a dead end";
 /// Proves `properties`, and the default properties of every workflow, for all runs of `machine`.
 #[must_use]
 pub fn prove(machine: &Machine, properties: &[Property], options: &ProofOptions<'_>) -> Proof {
-    if let Some(why) = unsupported(machine) {
-        return unread(properties, &why);
-    }
     let mut slots = Vec::new();
     let watches: Vec<Option<Watch>> = properties
         .iter()
@@ -72,6 +69,10 @@ pub fn prove(machine: &Machine, properties: &[Property], options: &ProofOptions<
                 .collect()
         })
         .collect();
+    let machine = &without_unread_guards(machine, &slots);
+    if let Some(why) = unsupported(machine) {
+        return unread(properties, &why);
+    }
     let counts = properties
         .iter()
         .any(|property| matches!(property.form, Form::AtMost { .. }));

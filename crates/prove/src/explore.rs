@@ -1,5 +1,6 @@
 //! Explores the graph of everything that may happen, breadth first and always in the same order.
 
+mod again;
 mod places;
 mod steps;
 mod visits;
@@ -13,15 +14,17 @@ use interlock_core::{
 
 use crate::{
     atlas::{Atlas, State},
-    graph::{Edge, Graph, Label, NONE},
-    hash::{Map, Set, at, number, short},
+    graph::{Edge, Graph, Label},
+    hash::{Map, NONE, Set, at, number, short},
     key::move_seen,
     machine::machines,
     model::Model,
     moves::{Candidate, Done, starts},
+    rows::Rows,
     table::{Kind, Table},
     views::{Truths, View},
 };
+use again::{Expansion, Expansions, Target};
 
 /// Whether answers of the engine are stored.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -89,7 +92,8 @@ struct Explorer<'a> {
     around: Set<Box<[u32]>>,
     tries: Map<u32, Rc<Vec<Candidate>>>,
     templates: Set<Label>,
-    labels: Map<(u32, u32), u32>,
+    /// For each template its labels, by the number of the standing predicates of the target.
+    labels: Vec<Vec<(u32, u32)>>,
     used: Set<Box<[u32]>>,
     visits: Vec<Visit>,
     runs: Map<u32, Box<Run>>,
@@ -99,10 +103,22 @@ struct Explorer<'a> {
     reads_all: bool,
     /// Whether a property is about something that happens where a guard holds.
     guards_happen: bool,
+    /// Whether a property is about where a run stands.
+    looks: bool,
     /// Whether a region reads the states of others.
     meets: bool,
+    /// Whether some state has a limit that is counted by dominance, so that a state may be expanded more than once.
+    limited: bool,
+    /// Recorded expansions, and the numbers of the words that places refer to.
+    expansions: Expansions,
+    rows: Rows,
     salt: u32,
     contradicted: bool,
+    // Buffers.
+    targets: Vec<Target>,
+    packed: Vec<u32>,
+    used_now: Vec<u32>,
+    key: Vec<u32>,
 }
 
 impl Graph {
@@ -140,7 +156,7 @@ pub(crate) fn explore(
         around: Set::default(),
         tries: Map::default(),
         templates: Set::default(),
-        labels: Map::default(),
+        labels: Vec::new(),
         used: Set::default(),
         visits: Vec::new(),
         runs: Map::default(),
@@ -152,12 +168,26 @@ pub(crate) fn explore(
             !slot.stands()
                 && parts.any(|part| matches!(part, interlock_formats::Predicate::Guard(_)))
         }),
+        looks: !pairs.is_empty() || model.at_states().any(|slot| slot.is_some()),
         meets: states().any(|state: &WrittenState| match &state.activity {
             Activity::Parallel(parallel) => parallel.meets(),
             _ => false,
         }),
+        limited: states().any(|state: &WrittenState| {
+            let policy = &state.policy;
+            let calls = policy.iterations_max;
+            calls.is_some_and(|limit| limit > model.counted_to)
+                || policy.result_bytes_max.is_some()
+                || policy.files_max.is_some()
+        }),
+        expansions: Expansions::default(),
+        rows: Rows::default(),
         salt: 0,
         contradicted: false,
+        targets: Vec::new(),
+        packed: Vec::new(),
+        used_now: Vec::new(),
+        key: Vec::new(),
     };
     explorer.begin();
     while let Some(visit) = explorer.waiting.pop_front() {
@@ -227,12 +257,16 @@ impl Explorer<'_> {
 
     /// Returns the label of a step with its target.
     fn label(&mut self, template: u32, node: u32) -> u32 {
-        let stands = self
-            .graph
-            .nodes
-            .get(at(node))
-            .map_or(NONE, |node| node.stands);
-        if let Some(known) = self.labels.get(&(template, stands)) {
+        let stands = match self.looks {
+            true => self
+                .graph
+                .nodes
+                .get(at(node))
+                .map_or(NONE, |node| node.stands),
+            false => NONE,
+        };
+        let known = self.labels.get(at(template)).into_iter().flatten();
+        if let Some((_, known)) = known.into_iter().find(|(found, _)| *found == stands) {
             return *known;
         }
         let mut label = self.templates.get_index(at(template)).cloned();
@@ -244,7 +278,13 @@ impl Explorer<'_> {
         }
         let number = short(self.graph.labels.len());
         self.graph.labels.extend(label);
-        self.labels.insert((template, stands), number);
+        if self.labels.len() <= at(template) {
+            self.labels.resize(at(template) + 1, Vec::new());
+        }
+        let known = self.labels.get_mut(at(template));
+        known
+            .into_iter()
+            .for_each(|known| known.push((stands, number)));
         number
     }
 
@@ -270,10 +310,12 @@ impl Explorer<'_> {
                 here.state.parts.get(part).copied().unwrap_or(NONE),
                 here.state.used.get(part).copied().unwrap_or(NONE),
             );
-            let mut key = vec![around, id];
-            key.extend(self.atlas.left(id, used));
-            key.extend(salt);
             let tries = self.tries(id);
+            let mut key = std::mem::take(&mut self.key);
+            key.clear();
+            key.extend([around, id]);
+            self.atlas.left(id, used, &mut key);
+            key.extend(salt);
             let unasked = self.table.entry(&key, tries.len());
             key.push(NONE);
             key.extend(here.truths.get(part).into_iter().flatten());
@@ -281,6 +323,7 @@ impl Explorer<'_> {
                 key.extend(&here.state.words);
             }
             let entry = self.table.entry(&key, tries.len());
+            self.key = key;
             here.entries.push([entry, unasked]);
             here.candidates.push(tries);
         }
@@ -304,6 +347,13 @@ impl Explorer<'_> {
         let Some(all) = here.candidates.get(part).map(Rc::clone) else {
             return;
         };
+        let place = self.place(here, part);
+        if let Some(place) = place
+            && self.again(here, part, place, done)
+        {
+            return;
+        }
+        let mut recorded = place.map(|_| Expansion::default());
         let mut over = NONE;
         let mut tried: Vec<((usize, usize, u32, u32), u32)> = Vec::new();
         for (number, candidate) in all.iter().enumerate() {
@@ -328,16 +378,27 @@ impl Explorer<'_> {
             if stop {
                 over = candidate.series;
             }
+            if let Some(expansion) = &mut recorded
+                && !self.record(expansion, here, by, found.as_ref())
+            {
+                recorded = None;
+            }
             if let Some(found) = found {
                 let idle = found.counts && is_same(&found.to, &here.state);
                 done.push((part, short(number), idle));
                 self.arrive(here, by, found);
             }
         }
+        if let Some((place, expansion)) = place.zip(recorded) {
+            self.expansions.insert(place, Rc::new(expansion));
+        }
     }
 
     /// Uses up limits with calls that change nothing else, in one step.
     fn used_up(&mut self, here: &Here, part: usize, done: &[(usize, u32, bool)]) {
+        if !self.limited {
+            return;
+        }
         let Some(all) = here.candidates.get(part).map(Rc::clone) else {
             return;
         };

@@ -7,9 +7,10 @@ use interlock_core::{machine::Outcome, run::Run};
 use crate::{
     atlas::Atlas,
     facts::Facts,
-    hash::{Set, at, short},
+    hash::{NONE, Set, at, short},
     model::Model,
     moves::Act,
+    rows::Rows,
 };
 
 /// What the steps of a kind have in common.
@@ -52,9 +53,6 @@ struct Span {
     next: u32,
 }
 
-/// No number.
-pub(crate) const NONE: u32 = u32::MAX;
-
 /// All that may happen.
 #[derive(Debug, Default)]
 pub(crate) struct Graph {
@@ -69,7 +67,7 @@ pub(crate) struct Graph {
     /// Steps that the engine itself was asked for.
     pub(crate) asked: usize,
     pub(super) atlas: RefCell<Atlas>,
-    pub(super) keys: Set<Box<[u32]>>,
+    pub(super) keys: Rows,
     pub(super) together: Set<Vec<(usize, usize)>>,
 }
 
@@ -85,11 +83,11 @@ impl Graph {
     pub(crate) fn find(&self, model: &Model, run: &Run) -> Option<usize> {
         let mut atlas = self.atlas.borrow_mut();
         let mut state = atlas.state(model, run);
-        let known = self.keys.get_index_of(&state.packed());
-        known.or_else(|| {
+        let known = self.keys.find(&state.packed()).or_else(|| {
             atlas.order(&mut state);
-            self.keys.get_index_of(&state.packed())
-        })
+            self.keys.find(&state.packed())
+        });
+        known.map(at)
     }
 
     /// Writes the state of a run as text, for a failed test.
@@ -137,13 +135,8 @@ impl Graph {
             .map_or(&[], Vec::as_slice)
     }
 
-    pub(super) fn add_node(
-        &mut self,
-        key: Box<[u32]>,
-        ended: Option<Outcome>,
-        exhausted: bool,
-    ) -> u32 {
-        self.keys.insert(key);
+    pub(super) fn add_node(&mut self, key: &[u32], ended: Option<Outcome>, exhausted: bool) -> u32 {
+        self.keys.add(key);
         self.nodes.push(Node {
             ended,
             exhausted,

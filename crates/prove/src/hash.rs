@@ -55,6 +55,9 @@ impl Hasher for Fast {
     }
 }
 
+/// No number.
+pub(crate) const NONE: u32 = u32::MAX;
+
 /// Returns the number of an item, which it is given where it is new.
 pub(crate) fn number<T: std::hash::Hash + Eq>(set: &mut Set<T>, item: T) -> u32 {
     short(set.insert_full(item).0)

@@ -68,11 +68,7 @@ pub(crate) fn strip(model: &Model, run: &Run) -> Stripped {
         baseline.digest = Digest::default();
         (baseline.passed, baseline.ran) = (0, 0);
     }
-    let reports = model
-        .machine
-        .evidence_guards()
-        .any(|one| one.report.is_some());
-    copy.approved = (reports && run.takes_baseline()).then_some(0);
+    copy.approved = (model.reads_reports && run.takes_baseline()).then_some(0);
     copy.seq = 0;
     copy.finish_refusals = 0;
     copy.settled.clear();
@@ -120,7 +116,7 @@ fn bytes(text: serde_json::Result<Vec<u8>>, value: &dyn std::fmt::Debug) -> Vec<
 }
 
 /// Returns when each live frame entered its state, outermost first.
-pub(crate) fn entries(run: &Run) -> Vec<u64> {
+fn entries(run: &Run) -> Vec<u64> {
     fn collect(frame: &Frame, found: &mut Vec<u64>) {
         found.push(frame.stay.entered_seq);
         for region in &frame.regions {
@@ -129,6 +125,23 @@ pub(crate) fn entries(run: &Run) -> Vec<u64> {
     }
     let mut found = Vec::new();
     collect(&run.root, &mut found);
+    found
+}
+
+/// Returns the path of each live frame and when it entered its state, in the order of [`entries`].
+pub(crate) fn stays(run: &Run) -> Vec<(FramePath, u64)> {
+    fn collect(frame: &Frame, path: FramePath, found: &mut Vec<(FramePath, u64)>) {
+        let below = frame.regions.iter();
+        let below: Vec<_> = below
+            .map(|region| (region, path.child(&region.name)))
+            .collect();
+        found.push((path, frame.stay.entered_seq));
+        for (region, path) in below {
+            collect(&region.frame, path, found);
+        }
+    }
+    let mut found = Vec::new();
+    collect(&run.root, FramePath::root(), &mut found);
     found
 }
 
@@ -153,11 +166,7 @@ fn word(model: &Model, run: &Run, key: &str, entries: &[u64]) -> String {
     if !word.contains('1') {
         return String::new();
     }
-    if model
-        .machine
-        .evidence_guards()
-        .any(|one| one.substance_shown().is_some())
-    {
+    if model.reads_substance {
         let report = seen.report.as_ref().map(substance::plain);
         word.push_str(&format!(" {report:?} {:?}", seen.frozen));
     }

@@ -7,6 +7,7 @@
 
 mod abstraction;
 mod against;
+mod aging;
 mod alike;
 mod atlas;
 mod build;
@@ -28,6 +29,7 @@ mod paths;
 mod perform;
 mod reach;
 mod replay;
+mod rows;
 mod sound;
 mod substance;
 mod table;

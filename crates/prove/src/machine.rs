@@ -1,11 +1,56 @@
 //! What is read of a machine with all that it calls.
 
+use std::collections::BTreeSet;
+
 use interlock_core::{
     guard::{Guard, GuardRef, with_parts},
     machine::{Activity, Machine, Over, State},
-    names::MachineId,
+    names::{GuardName, MachineId},
     policy::OnDenied,
 };
+use interlock_formats::Predicate;
+
+/// Returns the machine without the guards that neither a transition nor one of `slots` refers to.
+pub(crate) fn without_unread_guards(machine: &Machine, slots: &[Predicate]) -> Machine {
+    let mut whole = machine.clone();
+    let called = std::mem::take(&mut whole.machines);
+    keep_read_guards(&mut whole, slots);
+    whole.machines = called
+        .into_iter()
+        .map(|(key, mut one)| {
+            keep_read_guards(&mut one, slots);
+            (key, one)
+        })
+        .collect();
+    whole
+}
+
+fn keep_read_guards(machine: &mut Machine, slots: &[Predicate]) {
+    let rules = machine.states.values().flat_map(|state| state.on.values());
+    let transitions = rules.flat_map(|rule| &rule.transitions);
+    let mut waiting: Vec<&GuardRef> = transitions.flat_map(|one| &one.guards).collect();
+    let mut read: BTreeSet<GuardName> = BTreeSet::new();
+    for atom in slots.iter().flat_map(Predicate::parts) {
+        if let Predicate::Guard(name) = atom
+            && let Some((name, guard)) = machine.guards.get_key_value(name.as_str())
+            && read.insert(name.clone())
+        {
+            waiting.extend(guard.items());
+        }
+    }
+    while let Some(guard) = waiting.pop() {
+        match guard {
+            GuardRef::Inline(guard) => waiting.extend(guard.items()),
+            GuardRef::Named(name) => {
+                if read.insert(name.clone()) {
+                    let guard = machine.guards.get(name);
+                    waiting.extend(guard.into_iter().flat_map(Guard::items));
+                }
+            }
+        }
+    }
+    machine.guards.retain(|name, _| read.contains(name));
+}
 
 /// Says what of a machine cannot be proved yet; `None`: everything can.
 pub(crate) fn unsupported(machine: &Machine) -> Option<String> {

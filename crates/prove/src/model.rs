@@ -37,6 +37,10 @@ pub(crate) struct Model {
     /// Files that a program may be seen to write at once: one list for each set of patterns.
     pub(crate) written: Vec<Vec<String>>,
     pub(crate) reads_output: bool,
+    /// Whether a guard reads a report of tests.
+    pub(crate) reads_reports: bool,
+    /// Whether a guard reads more of evidence than its exit code and its age.
+    pub(crate) reads_substance: bool,
     /// Limits up to this one are counted out; of larger ones it is known whether they are used up.
     pub(crate) counted_to: u64,
     /// Why a behaviour may have been missed; with any of them nothing holds for certain.

@@ -310,9 +310,11 @@ pub(crate) fn attempt(model: &Model, run: &Run, leaf: &Leaf, what: &Try) -> Trie
             let Some(end) = one.ends.get(*end) else {
                 return Tried::NOTHING;
             };
+            let done = call(model, run, path, call_act(path, one, end.clone()));
             Tried {
-                done: call(model, run, path, call_act(path, one, end.clone())),
-                stop: false,
+                // What may not run has no other end either.
+                stop: done.is_none(),
+                done,
             }
         }
     }

@@ -1,12 +1,10 @@
 //! Shortest ways through the graph, forwards and backwards.
 
-use std::collections::VecDeque;
-
 use indexmap::map::Entry;
 
 use crate::{
-    graph::{Graph, NONE},
-    hash::{Map, at, short},
+    graph::Graph,
+    hash::{Map, NONE, at, short},
     monitor::Watch,
 };
 
@@ -23,7 +21,7 @@ pub(crate) struct Way {
 /// A state of the graph, and what a watcher remembers there.
 type Place = (u32, u32);
 
-/// Goes through the graph with a watcher, shortest ways first, until it is broken or `is` says so.
+/// Searches the graph breadth first, until the watcher is violated or `stop` returns `true`.
 ///
 /// `stop` sees the label of each step and the node behind it.
 pub(crate) fn search(
@@ -31,9 +29,81 @@ pub(crate) fn search(
     watch: Option<&Watch>,
     stop: &dyn Fn(u32, usize) -> bool,
 ) -> Option<Way> {
-    // By place: where it was come from, as its number, and by which edge; at the start, its label.
-    let mut places: Map<Place, (u32, u32)> = Map::default();
-    let mut waiting: VecDeque<usize> = VecDeque::new();
+    match watch {
+        Some(watch) => walk(graph, Some(watch), Remembered::default(), stop),
+        None => walk(graph, None, Seen::of(graph), stop),
+    }
+}
+
+/// The places that a search has reached, in order.
+trait Places {
+    /// Adds a place with the number of the place before it and the edge between them; at the start, its label. Returns `false`
+    /// if the place is known.
+    fn add(&mut self, place: Place, before: u32, by: u32) -> bool;
+    fn get(&self, number: usize) -> Option<(Place, u32, u32)>;
+}
+
+/// Places of a watcher with memory.
+#[derive(Debug, Default)]
+struct Remembered(Map<Place, (u32, u32)>);
+
+impl Places for Remembered {
+    fn add(&mut self, place: Place, before: u32, by: u32) -> bool {
+        match self.0.entry(place) {
+            Entry::Vacant(free) => {
+                free.insert((before, by));
+                true
+            }
+            Entry::Occupied(_) => false,
+        }
+    }
+
+    fn get(&self, number: usize) -> Option<(Place, u32, u32)> {
+        let (place, (before, by)) = self.0.get_index(number)?;
+        Some((*place, *before, *by))
+    }
+}
+
+/// Places without a watcher: nodes.
+#[derive(Debug)]
+struct Seen {
+    known: Vec<bool>,
+    order: Vec<(u32, u32, u32)>,
+}
+
+impl Seen {
+    fn of(graph: &Graph) -> Self {
+        Self {
+            known: vec![false; graph.nodes.len()],
+            order: Vec::new(),
+        }
+    }
+}
+
+impl Places for Seen {
+    fn add(&mut self, (node, _): Place, before: u32, by: u32) -> bool {
+        match self.known.get_mut(at(node)) {
+            Some(known) if !*known => {
+                *known = true;
+                self.order.push((node, before, by));
+                true
+            }
+            _ => false,
+        }
+    }
+
+    fn get(&self, number: usize) -> Option<(Place, u32, u32)> {
+        let (node, before, by) = *self.order.get(number)?;
+        Some(((node, 0), before, by))
+    }
+}
+
+fn walk<P: Places>(
+    graph: &Graph,
+    watch: Option<&Watch>,
+    mut places: P,
+    stop: &dyn Fn(u32, usize) -> bool,
+) -> Option<Way> {
     let step = |memory: u32, label: u32, node: usize| -> Option<u32> {
         let Some(watch) = watch else { return Some(0) };
         let label = graph.label(label)?;
@@ -48,52 +118,77 @@ pub(crate) fn search(
                 node: *node,
             });
         }
-        let place = (short(*node), memory.unwrap_or_default());
-        let number = places.len();
-        if let Entry::Vacant(free) = places.entry(place) {
-            free.insert((NONE, short(*label)));
-            waiting.push_back(number);
-        }
+        places.add(
+            (short(*node), memory.unwrap_or_default()),
+            NONE,
+            short(*label),
+        );
     }
-    while let Some(number) = waiting.pop_front() {
-        let Some(((node, known), _)) = places.get_index(number) else {
-            continue;
-        };
-        let known = *known;
-        for (edge, found) in graph.out(at(*node)).collect::<Vec<_>>() {
+    let mut number = 0;
+    while let Some(((node, known), _, _)) = places.get(number) {
+        for (edge, found) in graph.out(at(node)) {
             let memory = step(known, found.label, at(found.to));
             if memory.is_none() || stop(found.label, at(found.to)) {
                 return Some(way(&places, number, edge, at(found.to)));
             }
-            let next = places.len();
-            if let Entry::Vacant(free) = places.entry((found.to, memory.unwrap_or_default())) {
-                free.insert((short(number), short(edge)));
-                waiting.push_back(next);
-            }
+            let place = (found.to, memory.unwrap_or_default());
+            places.add(place, short(number), short(edge));
         }
+        number += 1;
     }
     None
 }
 
 /// Writes the way to a place and over one more edge.
-fn way(places: &Map<Place, (u32, u32)>, number: usize, edge: usize, node: usize) -> Way {
+fn way(places: &impl Places, number: usize, edge: usize, node: usize) -> Way {
     let mut edges = vec![edge];
     let mut start = 0;
     let mut back = short(number);
-    while let Some((_, (before, by))) = places.get_index(at(back)) {
-        if *before == NONE {
-            start = at(*by);
+    while let Some((_, before, by)) = places.get(at(back)) {
+        if before == NONE {
+            start = at(by);
         } else {
-            edges.push(at(*by));
+            edges.push(at(by));
         }
-        back = *before;
+        back = before;
     }
     edges.reverse();
     Way { start, edges, node }
 }
 
+/// The number of sweeps over all nodes before an index of incoming edges is built.
+const SWEEPS: usize = 8;
+
 /// Returns for each node whether one of the `goals` can be reached from it over edges that `may` be taken.
+///
+/// Most edges lead to nodes with higher numbers, so that a few sweeps from the last node to the first are usually enough.
 pub(crate) fn backwards(graph: &Graph, goals: Vec<bool>, may: &dyn Fn(u32) -> bool) -> Vec<bool> {
+    let permitted: Vec<bool> = (0..graph.labels.len())
+        .map(|label| may(short(label)))
+        .collect();
+    let may = |label: u32| permitted.get(at(label)) == Some(&true);
+    let mut can = goals;
+    for _ in 0..SWEEPS {
+        let mut changed = false;
+        for node in (0..graph.nodes.len()).rev() {
+            if can.get(node) == Some(&true) {
+                continue;
+            }
+            let mut steps = graph.out(node);
+            if steps.any(|(_, edge)| may(edge.label) && can.get(at(edge.to)) == Some(&true)) {
+                can.get_mut(node).into_iter().for_each(|can| *can = true);
+                changed = true;
+            }
+        }
+        if !changed {
+            return can;
+        }
+    }
+    by_steps_into(graph, can, &may)
+}
+
+/// Does the same with an index of incoming edges, in time linear in the number of edges.
+fn by_steps_into(graph: &Graph, goals: Vec<bool>, may: &dyn Fn(u32) -> bool) -> Vec<bool> {
     // Where the steps into each node begin, in one list; `ends` says where each node's are over.
     let mut ends = vec![0_usize; graph.nodes.len() + 1];
     let taken = |node: usize| graph.out(node).filter(move |(_, edge)| may(edge.label));

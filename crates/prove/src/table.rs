@@ -1,10 +1,11 @@
 //! The table of steps: what the engine once said, for all states that it treats alike.
 //!
 //! A step of a region reads that region, what is around it, and whether guards hold there; of the other regions it reads
-//! whether they go on. So what came of it counts wherever these are the same. What becomes of evidence is kept for each key
-//! by itself. A step that changes more than its region is kept for the whole state.
+//! whether they go on. So what came of it counts wherever these are the same. Evidence that it does not record ages, by
+//! what was written and which states were entered. A step that changes more than its region is kept for the whole state.
 
 use crate::{
+    aging::Words,
     atlas::{Atlas, State},
     hash::{Map, at},
 };
@@ -34,15 +35,14 @@ pub(crate) enum Slot {
 }
 
 /// A step, as far as it is the same wherever it is done.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Step {
     pub(crate) template: u32,
     /// Whether it used up a call.
     pub(crate) counts: bool,
     pub(crate) stop: bool,
     pub(crate) change: Change,
-    /// For each key of evidence what it was and what it is then.
-    words: Vec<Vec<(u32, u32)>>,
+    words: Words,
 }
 
 /// What a step changes.
@@ -93,36 +93,25 @@ impl Change {
 }
 
 impl Step {
-    pub(crate) fn new(template: u32, counts: bool, stop: bool, change: Change) -> Self {
+    pub(crate) const fn new(
+        template: u32,
+        counts: bool,
+        stop: bool,
+        change: Change,
+        words: Words,
+    ) -> Self {
         Self {
             template,
             counts,
             stop,
             change,
-            words: Vec::new(),
+            words,
         }
     }
 
-    /// Notes what became of the evidence; `false`: it was seen otherwise before.
-    pub(crate) fn learn(&mut self, before: &[u32], after: &[u32]) -> bool {
-        self.words.resize(before.len(), Vec::new());
-        let mut agrees = true;
-        for ((known, before), after) in self.words.iter_mut().zip(before).zip(after) {
-            match known.iter().find(|(from, _)| from == before) {
-                Some((_, to)) => agrees &= to == after,
-                None => known.push((*before, *after)),
-            }
-        }
-        agrees
-    }
-
-    /// Does the step in another state; `None`: what becomes of some evidence is not known yet.
+    /// Does the step in another state; `None`: its part is not there.
     pub(crate) fn apply(&self, atlas: &mut Atlas, state: &State, own: usize) -> Option<State> {
-        let mut words = Vec::with_capacity(state.words.len());
-        for (known, before) in self.words.iter().zip(&state.words) {
-            let (_, after) = known.iter().find(|(from, _)| from == before)?;
-            words.push(*after);
-        }
+        let words = atlas.after(&self.words, &state.words);
         let (mut parts, mut used) = (state.parts.clone(), state.used.clone());
         let mut rest = state.rest;
         match &self.change {

@@ -135,3 +135,30 @@ fn a_bound_is_said_and_nothing_holds_behind_it() {
     }
     assert!(failing(&proof).is_empty(), "{proof:#?}");
 }
+
+#[test]
+fn a_guard_that_nothing_asks_tells_no_states_apart() {
+    let states = |guards: &str, asked: &str, properties: &str| {
+        let text = format!(
+            "id: w\ninitial: a\nguards:\n  read: {{evidence: {{command: make}}}}\n{guards}\
+             states:\n  a:\n    allowed_tools: [Edit, Bash]\n    allowed_commands: [make, ls]\n    \
+             on: {{NEXT: {{target: end, guard: {asked}}}}}\n  end: {{type: final}}\n{properties}"
+        );
+        let source = Source::new("w.yaml", text);
+        let machine = load(&source, None, &NoWorkflows).unwrap().machine;
+        let properties = own_properties(&source, &machine).unwrap();
+        let options = ProofOptions {
+            states_max: 10_000,
+            lines: None,
+        };
+        prove(&machine, &properties, &options).states
+    };
+    let alone = states("", "read", "");
+    let unread = "  unread: {field: n, op: gt, value: 3}\n  of_unread: {not: unread}\n";
+    assert_eq!(states(unread, "read", ""), alone);
+    // A property may ask what no transition asks, and a guard may be a part of one that is asked.
+    let property = "properties:\n  - {name: small, possible: {guard: of_unread}}\n";
+    assert!(states(unread, "read", property) > alone);
+    let both = format!("{unread}  both: {{all: [read, of_unread]}}\n");
+    assert!(states(&both, "both", "") > alone);
+}

@@ -5,18 +5,20 @@ use std::rc::Rc;
 use super::Explorer;
 use crate::{
     atlas::{Leaf, State},
-    graph::NONE,
-    hash::{at, number, short},
+    hash::{NONE, at, number, short},
     moves::{Candidate, candidates},
     views::{View, pairs_of},
 };
 
 impl Explorer<'_> {
     /// Notes what properties about where a run stands say of a state.
-    pub(super) fn look(&mut self, node: u32, visit: u32, state: &State) {
-        if self.pairs.is_empty() && self.model.at_states().all(|slot| slot.is_none()) {
+    pub(super) fn look(&mut self, node: u32, visit: u32) {
+        if !self.looks {
             return;
         }
+        let Some(state) = &self.state_of(at(visit)) else {
+            return;
+        };
         let truths = self.truths(at(visit), state);
         let mut standing = vec![false; self.model.slots.len()];
         let mut below = Vec::new();
@@ -82,7 +84,11 @@ impl Explorer<'_> {
             full &= told;
             key.extend(if told { [*other, *used] } else { [NONE, NONE] });
         }
-        (number(&mut self.around, key.into_boxed_slice()), full)
+        let around = match self.around.get_index_of(key.as_slice()) {
+            Some(known) => short(known),
+            None => number(&mut self.around, key.into_boxed_slice()),
+        };
+        (around, full)
     }
 
     /// Returns what may be tried in a part.

@@ -3,8 +3,7 @@
 use super::{Explorer, Found, Here, Move};
 use crate::{
     atlas::State,
-    graph::NONE,
-    hash::{at, short},
+    hash::{NONE, at, short},
     key::move_seen,
     moves::Candidate,
     perform::{counts, stays},
@@ -44,7 +43,7 @@ impl Explorer<'_> {
     }
 
     /// Finds where a step is kept: no guard is asked about a call.
-    fn entry(&self, here: &Here, by: Move) -> usize {
+    pub(super) fn entry(&self, here: &Here, by: Move) -> usize {
         let [asked, unasked] = here.entries.get(at(by.part)).copied().unwrap_or_default();
         let all = here.candidates.get(at(by.part));
         let candidate = all.and_then(|all| all.get(at(by.candidate)));
@@ -78,8 +77,18 @@ impl Explorer<'_> {
         let template = self.template(&done);
         let mut to = self.atlas.state(self.model, &done.run);
         let (change, wide) = self.change(here, by, &to, goes_on);
-        let step = Step::new(template, counted, stop, change);
-        self.keep(here, by, entry, (step, wide), &to.words);
+        let run = self.runs.get(&short(here.visit));
+        let words = run.and_then(|run| {
+            self.atlas
+                .words(self.model, (&here.state, run), (&to, &done.run))
+        });
+        match words {
+            Some(words) => {
+                let step = Step::new(template, counted, stop, change, words);
+                self.keep(here, by, entry, (step, wide));
+            }
+            None => self.contradicted = true,
+        }
         let moved = self.atlas.order(&mut to);
         move_seen(self.model, &mut done.run, &moved);
         let found = Found {
@@ -109,15 +118,7 @@ impl Explorer<'_> {
     }
 
     /// Keeps a step for all states that it is the same in.
-    fn keep(
-        &mut self,
-        here: &Here,
-        by: Move,
-        entry: usize,
-        (mut step, wide): (Step, bool),
-        after: &[u32],
-    ) {
-        let before = &here.state.words;
+    fn keep(&mut self, here: &Here, by: Move, entry: usize, (mut step, wide): (Step, bool)) {
         let known = self
             .table
             .get(entry)
@@ -131,13 +132,9 @@ impl Explorer<'_> {
             (known, _) => known,
         };
         if let Some(Slot::Step(known)) = known {
-            let same = known.template == step.template
-                && (known.counts, known.stop) == (step.counts, step.stop)
-                && known.change == step.change;
-            self.contradicted |= !same;
+            self.contradicted |= *known != step;
             step = known.clone();
         }
-        self.contradicted |= !step.learn(before, after);
         let mut slot = Slot::Step(step);
         if wide {
             let key = wide_key(here, by).into_boxed_slice();

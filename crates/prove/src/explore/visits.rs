@@ -20,29 +20,45 @@ impl Explorer<'_> {
         by: Move,
         run: Option<Box<Run>>,
     ) -> Option<u32> {
-        let packed = state.packed();
-        let known = self.graph.keys.get_index_of(&packed);
+        self.enter_packed(&state.packed(), &state.used, from, by, run)
+    }
+
+    /// Does the same with a packed state.
+    pub(super) fn enter_packed(
+        &mut self,
+        packed: &[u32],
+        used: &[u32],
+        from: u32,
+        by: Move,
+        run: Option<Box<Run>>,
+    ) -> Option<u32> {
+        let known = self.graph.keys.find(packed);
+        if let Some(known) = known.filter(|_| !self.limited) {
+            return Some(known);
+        }
         if known.is_none() && self.graph.nodes.len() >= self.max {
             self.graph.whole = false;
             return None;
         }
-        let node = match known {
+        let used = match self.used.get_index_of(used) {
             Some(known) => short(known),
-            None => {
-                let ended = self.atlas.rest(state.rest).and_then(|rest| rest.ended);
-                let parts = state.parts.iter().filter_map(|part| self.atlas.part(*part));
-                let exhausted = parts.into_iter().any(|part| part.exhausted);
-                self.graph.add_node(packed, ended, exhausted)
-            }
+            None => number(&mut self.used, used.into()),
         };
-        let used = number(&mut self.used, state.used.clone().into_boxed_slice());
+        let node = known.unwrap_or_else(|| {
+            let rest = packed.first().and_then(|rest| self.atlas.rest(*rest));
+            let ended = rest.and_then(|rest| rest.ended);
+            let parts = State::parts_of(packed).iter();
+            let mut parts = parts.filter_map(|part| self.atlas.part(*part));
+            let exhausted = parts.any(|part| part.exhausted);
+            self.graph.add_node(packed, ended, exhausted)
+        });
         if let Some(visit) = self.admit(node, used, from, by) {
             if let Some(run) = run {
                 self.runs.insert(visit, run);
             }
             self.waiting.push_back(visit);
             if known.is_none() {
-                self.look(node, visit, state);
+                self.look(node, visit);
             }
         }
         Some(node)
@@ -93,7 +109,7 @@ impl Explorer<'_> {
 
     pub(super) fn state_of(&self, visit: usize) -> Option<State> {
         let visit = self.visits.get(visit)?;
-        let packed = self.graph.keys.get_index(at(visit.node))?;
+        let packed = self.graph.keys.get(visit.node)?;
         Some(State::unpacked(
             packed,
             self.used.get_index(at(visit.used))?,

@@ -69,7 +69,7 @@ impl<'a> Explored<'a> {
             let mut atlas = self.graph.atlas.borrow_mut();
             let mut state = atlas.state(&self.model, run);
             order_alike(&atlas.alike, &mut state.words);
-            self.graph.keys.get_index_of(&state.packed())
+            self.graph.keys.find(&state.packed()).map(at)
         })
     }
 

@@ -1,0 +1,198 @@
+//! Expansions of a part that are recorded once, and repeated in every state in which the part is at the same place.
+
+use std::rc::Rc;
+
+use super::{Explorer, Found, Here, Move};
+use crate::{
+    graph::Edge,
+    hash::{Map, NONE, at, short},
+    table::{Change, Kind, Slot},
+};
+
+/// The place of a part: its entry in the table, and the number of the words of the state.
+pub(super) type Place = (u32, u32);
+
+/// The steps of a part from one place, in the order of its candidates.
+#[derive(Debug, Default)]
+pub(super) struct Expansion {
+    effects: Vec<Effect>,
+    steps: Vec<Taken>,
+}
+
+/// The effect of a step on the whole state.
+#[derive(Debug, PartialEq, Eq)]
+struct Effect {
+    change: Change,
+    /// The words after it.
+    words: Box<[u32]>,
+}
+
+#[derive(Debug, PartialEq, Eq)]
+struct Taken {
+    candidate: u32,
+    /// The number of its effect.
+    effect: u32,
+    template: u32,
+    counts: bool,
+}
+
+/// The target of an effect from the current state.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Target {
+    NotEntered,
+    /// Not in the graph: the maximum number of states was reached.
+    Beyond,
+    Node {
+        node: u32,
+        /// Whether it is the current state.
+        idle: bool,
+    },
+}
+
+impl Explorer<'_> {
+    /// Returns the place of a part; `None` if expansions are not recorded.
+    ///
+    /// A run without regions is all in its only part, so that no other state shares its place.
+    pub(super) fn place(&mut self, here: &Here, part: usize) -> Option<Place> {
+        if self.asking == super::Asking::Always || here.state.parts.len() < 2 {
+            return None;
+        }
+        let [asked, _] = here.entries.get(part)?;
+        Some((short(*asked), self.rows.add(&here.state.words)))
+    }
+
+    /// Repeats the expansion that is recorded for a place; returns `false` if there is none.
+    pub(super) fn again(
+        &mut self,
+        here: &Here,
+        part: usize,
+        place: Place,
+        done: &mut Vec<(usize, u32, bool)>,
+    ) -> bool {
+        let Some(known) = self.expansions.get(&place).map(Rc::clone) else {
+            return false;
+        };
+        let mut targets = std::mem::take(&mut self.targets);
+        targets.clear();
+        targets.resize(known.effects.len(), Target::NotEntered);
+        for step in &known.steps {
+            let by = Move {
+                part: short(part),
+                candidate: step.candidate,
+                kind: Kind::Plain,
+            };
+            let Some((target, effect)) = targets
+                .get_mut(at(step.effect))
+                .zip(known.effects.get(at(step.effect)))
+            else {
+                continue;
+            };
+            if matches!(target, Target::NotEntered) {
+                *target = self.enter_effect(here, by, effect);
+            }
+            let Target::Node { node, idle } = *target else {
+                continue;
+            };
+            if self.limited {
+                done.push((part, step.candidate, step.counts && idle));
+            }
+            let label = self.label(step.template, node);
+            let edge = Edge { to: node, label };
+            // Without limits a state is expanded once, and its recorded steps differ from each other.
+            if !self.limited || self.edges.insert(edge) {
+                self.graph.edges.push(edge);
+            }
+        }
+        self.targets = targets;
+        true
+    }
+
+    /// Enters the state that an effect leads to.
+    fn enter_effect(&mut self, here: &Here, by: Move, effect: &Effect) -> Target {
+        let state = &here.state;
+        let mut packed = std::mem::take(&mut self.packed);
+        let mut used = std::mem::take(&mut self.used_now);
+        packed.clear();
+        used.clear();
+        let (mut rest, mut parts) = (state.rest, state.parts.as_slice());
+        let own = at(by.part);
+        match &effect.change {
+            Change::All {
+                rest: other,
+                parts: all,
+                used: all_used,
+            } => {
+                (rest, parts) = (*other, all);
+                used.extend(all_used);
+            }
+            Change::Part { .. } | Change::Counted { .. } => used.extend(&state.used),
+        }
+        packed.extend([rest, short(parts.len())]);
+        packed.extend(parts);
+        packed.extend(&effect.words);
+        let change = match &effect.change {
+            Change::Part { part, used } => Some((*part, *used)),
+            Change::Counted { part, more } => {
+                let before = state.used.get(own).copied().unwrap_or(NONE);
+                Some((*part, self.atlas.add_used(before, more)))
+            }
+            Change::All { .. } => None,
+        };
+        if let Some((part, part_used)) = change
+            && let (Some(place), Some(used_place)) = (packed.get_mut(2 + own), used.get_mut(own))
+        {
+            (*place, *used_place) = (part, part_used);
+        }
+        let idle = rest == state.rest
+            && packed.get(2..2 + state.parts.len()) == Some(&state.parts)
+            && effect.words.as_ref() == state.words.as_slice();
+        // Without limits a known state is not expanded again.
+        let found = match idle && !self.limited {
+            true => self.visits.get(here.visit).map(|visit| visit.node),
+            false => self.enter_packed(&packed, &used, short(here.visit), by, None),
+        };
+        (self.packed, self.used_now) = (packed, used);
+        found.map_or(Target::Beyond, |node| Target::Node { node, idle })
+    }
+
+    /// Records the result of a candidate; returns `false` if it depends on more than the place.
+    pub(super) fn record(
+        &self,
+        expansion: &mut Expansion,
+        here: &Here,
+        by: Move,
+        found: Option<&Found>,
+    ) -> bool {
+        let slot = self.table.get(self.entry(here, by));
+        let slot = slot.and_then(|entry| entry.slot(by.candidate, by.kind));
+        match (slot, found) {
+            (Some(Slot::Nothing { .. }), None) => true,
+            (Some(Slot::Step(step)), Some(found)) => {
+                let effect = Effect {
+                    change: step.change.clone(),
+                    words: found.to.words.as_slice().into(),
+                };
+                let known = expansion.effects.iter().position(|known| *known == effect);
+                let number = known.unwrap_or(expansion.effects.len());
+                if known.is_none() {
+                    expansion.effects.push(effect);
+                }
+                let is_known =
+                    |known: &Taken| at(known.effect) == number && known.template == step.template;
+                if self.limited || !expansion.steps.iter().any(is_known) {
+                    expansion.steps.push(Taken {
+                        candidate: by.candidate,
+                        effect: short(number),
+                        template: step.template,
+                        counts: step.counts,
+                    });
+                }
+                true
+            }
+            _ => false,
+        }
+    }
+}
+
+/// Recorded expansions, by place.
+pub(super) type Expansions = Map<Place, Rc<Expansion>>;
