@@ -1,6 +1,6 @@
-//! What changes, as server-sent events: of one run with its new log lines, or of all.
+//! Streams changes as server-sent events: of one run with its new log lines, or of all runs.
 //!
-//! The id of an event is `RUN:SEQ`: a reader that comes back with it goes on exactly where it was.
+//! The id of an event is `RUN:SEQ`: a reader that reconnects with it continues exactly where it was.
 
 use std::{collections::BTreeMap, convert::Infallible, sync::Arc, time::Duration};
 
@@ -26,19 +26,19 @@ use crate::{
     shared::{Shared, fits_a_log},
 };
 
-/// Time between two looks at the store.
+/// Interval between reads of the store.
 const EVERY: Duration = Duration::from_millis(300);
-/// After so many looks without news a comment is sent, so that a reader that is gone is noticed.
+/// Number of reads without news after which a comment is sent, so that a disconnected reader is noticed.
 const QUIET_MAX: u32 = 50;
-/// Log lines of one event.
+/// Maximum number of log lines in one event.
 const LINES_MAX: usize = 500;
 
-/// One reader.
+/// A reader of the stream.
 struct Reader {
     shared: Arc<Shared>,
     bearer: String,
     follows: Follows,
-    /// What was sent of each run: how many events it had.
+    /// Number of events of each run when it was last sent.
     sent: BTreeMap<RunId, u64>,
     waiting: Option<usize>,
     _permit: OwnedSemaphorePermit,
@@ -46,7 +46,7 @@ struct Reader {
 
 enum Follows {
     All,
-    /// One run, from this event on.
+    /// One run, starting with this event.
     One(RunId, u64),
 }
 
@@ -78,7 +78,7 @@ pub(super) async fn follow(
         _permit: permit,
         shared,
     };
-    // Whatever is wrong with what is asked for is said before the stream begins.
+    // Errors in the request are reported before the stream begins.
     let first = reader.news().await?;
     let frames = stream::unfold((reader, Some(first)), |(mut reader, first)| async move {
         let frame = match first {
@@ -93,7 +93,7 @@ pub(super) async fn follow(
     Ok(response)
 }
 
-/// Reads where a reader of `run` was.
+/// Parses the position where a reader of `run` left off.
 fn after(query: &Query, run: &str) -> Result<u64, Problem> {
     let Some(after) = query.text("after") else {
         return Ok(u64::MAX);
@@ -105,7 +105,7 @@ fn after(query: &Query, run: &str) -> Result<u64, Problem> {
 }
 
 impl Reader {
-    /// Waits for news; `None`: the stream is over.
+    /// Waits for news; returns `None` if the stream has ended.
     async fn next(&mut self) -> Option<String> {
         for _ in 0..QUIET_MAX {
             sleep(EVERY).await;
