@@ -120,7 +120,7 @@ impl Reader {
         Some(": still here\n\n".to_owned())
     }
 
-    /// Returns what has changed since it was asked last, as frames.
+    /// Returns the changes since the last call, as frames.
     async fn news(&mut self) -> Result<String, Problem> {
         let rows = self
             .shared
@@ -162,7 +162,7 @@ impl Reader {
         Ok(text)
     }
 
-    /// Tells how much waits for a person in all runs, where that has changed.
+    /// Adds an event with the number of pending requests in all runs, if it has changed.
     fn tell_inbox(&mut self, text: &mut String, waiting: usize) {
         if self.waiting != Some(waiting) {
             self.waiting = Some(waiting);
@@ -170,7 +170,7 @@ impl Reader {
         }
     }
 
-    /// Reads log lines from event `from` on, and says which comes after them.
+    /// Reads log lines starting with event `from`, and returns the number of the event after them.
     async fn lines(&self, id: RunId, from: u64) -> Result<(Vec<Value>, u64), Problem> {
         self.shared
             .blocking(move |shared| {
@@ -187,7 +187,7 @@ impl Reader {
     }
 }
 
-/// Writes an event of the stream. Its data is one line: JSON has no line breaks outside of texts.
+/// Writes an event of the stream. Its data is one line, because compact JSON contains no line breaks.
 fn push(text: &mut String, name: &str, id: Option<&str>, mut data: Value) {
     make_visible(&mut data);
     text.push_str(&format!("event: {name}\n"));
