@@ -149,7 +149,7 @@ fn play_file(path: &Path, client: ClientId) -> (usize, Vec<String>) {
     (playable.len(), failures)
 }
 
-/// Tells whether a hook can be told every step of a case.
+/// Returns whether a hook can be told every step of a case.
 fn is_playable(case: &Case, client: ClientId) -> bool {
     // Real hooks ask the real kernel.
     let holds = interlock_confine::kernel_holds();

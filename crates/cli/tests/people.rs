@@ -57,7 +57,7 @@ impl World {
         format!("{out}{err}")
     }
 
-    /// Tells whether a run holds a session, by a call that no state allows; its client has ended afterwards.
+    /// Returns whether a run holds a session, by a call that no state allows; its client has ended afterwards.
     fn is_held(&self, session: &str) -> bool {
         let told = json!({
             "session_id": session, "cwd": self.room.project(), "permission_mode": "default",

@@ -53,7 +53,7 @@ fn named(name: &str) -> Value {
     json!({ "named": name })
 }
 
-/// Tells whether a transition with this guard is taken.
+/// Returns whether a transition with this guard is taken.
 fn holds(guard: &Value, guards: &Map<String, Value>) -> bool {
     let run = started(&choice(guard, &json!(guards), &json!({ "one": 1 })));
     matches!(

@@ -4,7 +4,7 @@ use std::str::Chars;
 
 use globset::{GlobBuilder, GlobSet};
 
-/// Tells whether `path`, relative to the project root, matches `pattern`.
+/// Returns whether `path`, relative to the project root, matches `pattern`.
 ///
 /// An invalid pattern matches nothing; loading a workflow rejects it.
 #[must_use]

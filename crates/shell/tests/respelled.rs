@@ -170,7 +170,7 @@ const PART: usize = 2;
 /// Places for one line; the lines beside it stand in others.
 const PLACES: usize = 2;
 
-/// Tells whether everything is played: the commands that take their time set `INTERLOCK_WHOLE`.
+/// Returns whether everything is played: the commands that take their time set `INTERLOCK_WHOLE`.
 fn is_whole() -> bool {
     std::env::var_os("INTERLOCK_WHOLE").is_some()
 }

@@ -32,7 +32,7 @@ fn machine_since(check: &str, since: &str) -> Machine {
         .machine
 }
 
-/// Tells whether `line`, seen to end with 0, is evidence of the machine's check.
+/// Returns whether `line`, seen to end with 0, is evidence of the machine's check.
 fn counts(machine: &Machine, line: &str) -> bool {
     counts_given(machine, line, &[])
 }

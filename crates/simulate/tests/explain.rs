@@ -138,7 +138,7 @@ fn every_kind_of_state_can_be_asked() {
     );
 }
 
-/// Tells whether the documentation has a row with the number of a rule and what it looks at.
+/// Returns whether the documentation has a row with the number of a rule and what it looks at.
 fn is_of_the_page(number: u8, about: &str) -> bool {
     let page = include_str!("../../../docs/src/format.md");
     let begins = format!("| {number} | ");

@@ -128,7 +128,7 @@ fn a_suite_below_the_root_counts_only_where_the_guard_says_so() {
     }
 }
 
-/// Tells whether the guard of a row holds after its line, with every command of it ended with 0.
+/// Returns whether the guard of a row holds after its line, with every command of it ended with 0.
 fn counts(row: &Row) -> bool {
     let guard = row.guard.as_deref().unwrap();
     let place = row.directory.as_deref().unwrap_or(".");
@@ -177,7 +177,7 @@ fn refusal(row: &Row) -> Option<String> {
         .map(|code| format!("{}: {}", code.as_str(), told.message))
 }
 
-/// Tells whether a client asks its person about an allowed line: one that reaches servers.
+/// Returns whether a client asks its person about an allowed line: one that reaches servers.
 fn is_asked_about(row: &Row) -> bool {
     let told = told(row, Level::Files);
     let reaches = |reach: &Reach| reach.direction != NetworkDirection::Local;

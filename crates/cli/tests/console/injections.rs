@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use crate::console::{World, corpus::corpus, page::Console};
 
-/// Tells whether a text has a character that steers a terminal or the eye.
+/// Returns whether a text has a character that steers a terminal or the eye.
 fn steers(text: &str) -> bool {
     text.chars().any(|letter| {
         let code = u32::from(letter);

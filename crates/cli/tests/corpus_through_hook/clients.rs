@@ -105,7 +105,7 @@ pub(crate) trait Speaks {
     fn prepare(self, room: &Room);
     /// Returns variables that the client gives its hooks.
     fn variables(self) -> &'static [(&'static str, &'static str)];
-    /// Tells whether the client tells all that a case is about.
+    /// Returns whether the client tells all that a case is about.
     fn tells(self, workflow: &str, case: &Case) -> bool;
     /// Returns the arguments of a call in the client's words.
     fn plain(self, line: &ToolLine) -> Value;

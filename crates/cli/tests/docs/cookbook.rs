@@ -82,7 +82,7 @@ pub(crate) fn commands(session: &Block) -> Vec<Command> {
     commands
 }
 
-/// Tells whether a line says what is printed, in which `…` stands for anything.
+/// Returns whether a line says what is printed, in which `…` stands for anything.
 fn fits(line: &str, printed: &str) -> bool {
     let mut parts = printed.split(REST);
     let Some(mut rest) = parts.next().and_then(|begin| line.strip_prefix(begin)) else {

@@ -270,7 +270,7 @@ fn only_mended_code_passes(suite: &Suite) {
     assert_eq!(interlock.status(&run).unwrap()["state"], "fixed");
 }
 
-/// Tells whether the runner is here; in CI it has to be.
+/// Returns whether the runner is here; in CI it has to be.
 #[expect(clippy::print_stdout, reason = "a test that is left out says so")]
 fn is_installed(suite: &Suite) -> bool {
     let path = std::env::var_os("PATH").unwrap_or_default();

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-/// Tells whether a value fits a pattern.
+/// Returns whether a value fits a pattern.
 ///
 /// An object fits with at least these members, a list element by element, a
 /// text also where the pattern is `{has: PART}`, anything else by value.
@@ -26,7 +26,7 @@ pub(crate) fn fits(pattern: &Value, found: &Value) -> bool {
     }
 }
 
-/// Tells whether an event fits a pattern of events, or has its name.
+/// Returns whether an event fits a pattern of events, or has its name.
 fn is_like(pattern: &Value, event: &Value) -> bool {
     match pattern {
         Value::String(name) => event["event"] == name.as_str(),

@@ -57,7 +57,7 @@ impl Played {
         self.tool == "Edit"
     }
 
-    /// Tells whether what it does may still be to come.
+    /// Returns whether what it does may still be to come.
     fn runs(&self) -> bool {
         !self.asked && self.ok.is_none()
     }
@@ -212,7 +212,7 @@ impl History {
             .position(|call| call.id == *id && !told(call))
     }
 
-    /// Tells whether a call of `Read` was seen to end well, late enough.
+    /// Returns whether a call of `Read` was seen to end well, late enough.
     pub(crate) fn has_read(&self, since: Since, entered: u64) -> bool {
         let reads = || self.calls.iter().filter(|call| call.tool == "Read");
         let newest = reads()

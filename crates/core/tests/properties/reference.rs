@@ -292,7 +292,7 @@ fn field_holds(context: &Object, field: &FieldGuard) -> bool {
     }
 }
 
-/// Tells whether a file is one of the generator's two kinds.
+/// Returns whether a file is one of the generator's two kinds.
 fn is_like(pattern: &str, file: &str) -> bool {
     match pattern {
         "db/**" => file.starts_with("db/"),

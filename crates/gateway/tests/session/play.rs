@@ -300,7 +300,7 @@ impl Play {
         }
     }
 
-    /// Tells whether what was heard is what is wanted, fields in any order.
+    /// Returns whether what was heard is what is wanted, fields in any order.
     fn fits(&mut self, wanted: &Value, heard: &Value) -> bool {
         match (wanted, heard) {
             (Value::String(name), heard) if name.starts_with('$') => {

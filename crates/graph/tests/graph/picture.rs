@@ -27,7 +27,7 @@ impl Area {
         }
     }
 
-    /// Tells whether they share more than an edge; numbers in a picture are rounded to a tenth.
+    /// Returns whether they share more than an edge; numbers in a picture are rounded to a tenth.
     fn meets(self, other: Self) -> bool {
         self.left + 0.2 < other.right
             && other.left + 0.2 < self.right

@@ -116,7 +116,7 @@ impl fmt::Debug for Secret {
 }
 
 impl McpServerConfig {
-    /// Tells whether it is used at all.
+    /// Returns whether it is used at all.
     #[must_use]
     pub fn is_enabled(&self) -> bool {
         self.enabled.unwrap_or(true)
@@ -298,7 +298,7 @@ impl IntegrationConfig {
         }
     }
 
-    /// Tells whether a value comes from the environment of the person.
+    /// Returns whether a value comes from the environment of the person.
     #[must_use]
     pub fn takes_environment(&self) -> bool {
         match &self.env {

@@ -15,7 +15,7 @@ use crate::{doubts, machine::unsupported};
 /// Of so many files one is played, where not all are asked for.
 const SAMPLE: usize = 24;
 
-/// Tells whether something was done that the book says is left out: it overlaps, a sub-agent has a branch, or the run
+/// Returns whether something was done that the book says is left out: it overlaps, a sub-agent has a branch, or the run
 /// stands still.
 fn is_left_out(run: &Run) -> bool {
     let cancelled = run.phase == Phase::Cancelled;

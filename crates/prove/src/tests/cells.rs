@@ -67,7 +67,7 @@ fn value(chance: &mut Chance, depth: usize) -> Value {
     }
 }
 
-/// Tells whether values may be missed; that is said to the person, and nothing holds then.
+/// Returns whether values may be missed; that is said to the person, and nothing holds then.
 fn is_doubted(cells: &Cells, guards: &[&Guard]) -> bool {
     let contains = |guard: &&Guard| matches!(guard, Guard::Field(one) if one.op == Op::Contains);
     !cells.missed.is_empty() || guards.len() > 1 && guards.iter().any(contains)

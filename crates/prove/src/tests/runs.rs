@@ -40,7 +40,7 @@ impl<'a> Explored<'a> {
         })
     }
 
-    /// Tells whether a step of a run is one of the graph.
+    /// Returns whether a step of a run is one of the graph.
     ///
     /// A step that changes nothing needs no edge: a refusal, or a call whose trace no rule reads. One that also uses up
     /// a limit is there as two: the same call again, until nothing is left.

@@ -35,7 +35,7 @@ pub(crate) struct Ending {
 }
 
 impl Ending {
-    /// Tells whether the run came to the same by the same steps.
+    /// Returns whether the run came to the same by the same steps.
     pub(crate) fn is_same(&self, other: &Self) -> bool {
         let once = |ending: &Self| -> Vec<(String, String)> {
             let mut steps = ending.successes.clone();
@@ -126,7 +126,7 @@ impl Schedule<'_> {
         ))
     }
 
-    /// Tells whether a person goes on with a run that is over.
+    /// Returns whether a person goes on with a run that is over.
     fn goes_on(&self, world: &mut World<'_>, reopened: u32) -> bool {
         match &world.run.phase {
             Phase::Cancelled if self.is_fair => true,
@@ -218,7 +218,7 @@ fn tell(
     command(machine, world, ask).map(drop)
 }
 
-/// Tells whether the process died; anything else that is wrong is an error.
+/// Returns whether the process died; anything else that is wrong is an error.
 fn died(said: Result<(), DriveError<Stop>>) -> Result<bool, String> {
     match said {
         Ok(()) => Ok(false),

@@ -115,7 +115,7 @@ impl<'m> World<'m> {
         }
     }
 
-    /// Tells whether trouble that was chosen comes: only so much of it does.
+    /// Returns whether trouble that was chosen comes: only so much of it does.
     fn trouble(&mut self) -> bool {
         self.troubles += 1;
         self.troubles <= TROUBLES_MAX

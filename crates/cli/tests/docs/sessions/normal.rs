@@ -111,7 +111,7 @@ fn named<'a>(word: &'a str, after: &str) -> &'a str {
     }
 }
 
-/// Tells whether lines are the printed ones, in which `…` stands for lines, or in a line for text.
+/// Returns whether lines are the printed ones, in which `…` stands for lines, or in a line for text.
 pub(super) fn fits(lines: &[String], printed: &[String]) -> bool {
     let Some((first, rest)) = printed.split_first() else {
         return lines.is_empty();
@@ -125,7 +125,7 @@ pub(super) fn fits(lines: &[String], printed: &[String]) -> bool {
     is_like(line, first) && fits(others, rest)
 }
 
-/// Tells whether a line is as printed.
+/// Returns whether a line is as printed.
 pub(super) fn is_like(line: &str, printed: &str) -> bool {
     let Some((begin, rest)) = printed.split_once(REST) else {
         return line == printed;

@@ -2,7 +2,7 @@
 
 use super::*;
 
-/// Tells whether process `id` runs, one that has ended and was not waited for left out.
+/// Returns whether process `id` runs, one that has ended and was not waited for left out.
 fn runs(id: &str) -> bool {
     fs::read_to_string(format!("/proc/{id}/stat")).is_ok_and(|stat| {
         !stat
