@@ -316,7 +316,7 @@ pub struct PlaceConfig {
     pub path: PathBuf,
 }
 
-/// Tells what is wrong in these tables beside their shape; `None`: nothing.
+/// Returns the first problem of these tables apart from their shape; `None` if there is none.
 pub(super) fn flaw(config: &Config) -> Option<String> {
     let server = |(id, one): (&String, &McpServerConfig)| {
         let why = one.work(id).err()?;
