@@ -1,6 +1,6 @@
-//! What a run is carried out in: a log that survives, a clock, programs that end in any order, people, and trouble.
+//! The world of a run: a log that survives, a clock, programs that end in any order, people, and disturbances.
 //!
-//! It looks at everything that is asked of it, and says what must never be.
+//! It inspects everything that is requested from it, and reports violated invariants.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -20,9 +20,9 @@ use serde_json::{Value, json};
 
 use crate::simulation::choices::Choices;
 
-/// Troubles of one schedule; after them all is calm, so that it ends.
+/// Maximum number of disturbances in one schedule; after them all is calm, so that it ends.
 const TROUBLES_MAX: u32 = 14;
-/// Happenings after which a run counts as one without an end.
+/// Number of steps after which a run counts as endless.
 const HAPPENINGS_MAX: u32 = 600;
 
 /// Why the host stops.
@@ -31,12 +31,12 @@ pub(crate) enum Stop {
     /// The process died, or its disk did.
     #[error("crash")]
     Crash,
-    /// Something is as it must never be.
+    /// An invariant was violated.
     #[error("{0}")]
     Wrong(String),
 }
 
-/// Something that is carried out.
+/// A running effect.
 struct Job {
     id: String,
     attempt: u32,
@@ -45,13 +45,13 @@ struct Job {
     stopping: bool,
 }
 
-/// What a run is carried out in.
+/// The world of a run.
 pub(crate) struct World<'m> {
     machine: &'m Machine,
     pub(crate) choices: Choices,
-    /// Whether only such trouble comes as must not change how the run ends.
+    /// Whether only disturbances occur that must not change the end of the run.
     pub(crate) is_fair: bool,
-    /// The one append that a crash comes before, or after.
+    /// The only append that a crash precedes or follows.
     crash_at: Option<(u32, bool)>,
     pub(crate) appends: u32,
     log: Vec<Event>,
@@ -64,7 +64,7 @@ pub(crate) struct World<'m> {
     troubles: u32,
     happenings: u32,
     wrong: Option<String>,
-    /// What happened, line by line; `None`: nobody reads it.
+    /// The trace, line by line; `None` if nobody reads it.
     pub(crate) trace: Option<Vec<String>>,
 }
 
