@@ -97,7 +97,7 @@ pub(crate) fn ended_well(session: Session<'_>) -> Outcome {
     outcome
 }
 
-/// The verdict that an event records, if it records one.
+/// Returns the verdict that an event records, if it records one.
 fn verdict(event: &Value) -> Option<String> {
     match event["event"].as_str()? {
         "CallAllowed" if event["source"] == "control" => None,
@@ -112,7 +112,7 @@ fn collect(root: &Path, below: &Path, files: &mut BTreeMap<String, String>) {
     for entry in fs::read_dir(root.join(below)).unwrap() {
         let name = entry.unwrap().file_name();
         let path = below.join(&name);
-        // Settings of clients, git and Interlock lie in folders with a dot.
+        // Settings of clients, git and Interlock are in folders whose names start with a dot.
         let settings = ["opencode.json", WORKFLOW]
             .map(str::as_ref)
             .contains(&name.as_os_str());
