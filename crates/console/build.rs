@@ -1,4 +1,4 @@
-//! Embeds the built page: every file that `dist/manifest.json` stands beside.
+//! Embeds the built page: every file in the folder of `dist/manifest.json`.
 
 use std::{
     env, fs, io,
@@ -21,7 +21,7 @@ fn main() -> io::Result<()> {
     fs::write(out.join("files.rs"), table)
 }
 
-/// Lists the files below `directory`, each by its path from `root`.
+/// Lists the files below `directory`, with paths relative to `root`.
 fn find(root: &Path, directory: &Path, files: &mut Vec<(String, PathBuf)>) -> io::Result<()> {
     for entry in fs::read_dir(directory)? {
         let path = entry?.path();

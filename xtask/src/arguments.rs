@@ -1,4 +1,4 @@
-//! The arguments of a chore.
+//! Checks the arguments of a chore.
 
 use anyhow::{Result, bail};
 

@@ -1,4 +1,4 @@
-//! `bench`: measurements against the targets, as ratios within one run.
+//! `bench`: measures against the targets, as ratios within one run.
 
 use std::{
     fs,
@@ -10,18 +10,18 @@ use anyhow::{Context as _, Result, bail};
 
 use crate::{npm, pip, tools};
 
-/// Where the library is named that the engine is measured beside, and the gateways beside ours.
+/// Folder with the library that the engine is compared with, and the gateways that ours is compared with.
 const OTHERS: &str = "tests/bench";
-/// Where the script lies that measures the page of the console in a browser.
+/// Folder with the script that measures the console's page in a browser.
 const BROWSER: &str = "tests/console";
-/// Those that durable runs and stages are measured beside.
+/// Folder with the programs that durable runs and stages are compared with.
 const PEERS: &str = "tests/bench/peers";
-/// Chooses them.
+/// The flag that selects these comparisons.
 const PEERS_FLAG: &str = "--peers";
-/// The smallest program of the same language.
+/// The smallest Rust program, for comparison.
 const HELLO: &str = "fn main() { println!(\"hello\"); }\n";
 
-/// Judges lines as agents write them, and lines of dangerous kinds; measures no time.
+/// Tests that judge lines from agents and dangerous lines, without measuring time.
 const JUDGED: [&str; 2] = ["habits", "dangers"];
 
 pub(crate) fn run(arguments: &[&str]) -> Result<ExitCode> {
@@ -35,7 +35,7 @@ pub(crate) fn run(arguments: &[&str]) -> Result<ExitCode> {
         return peers(arguments);
     }
     npm::install(OTHERS)?;
-    // As it is shipped: together with the measurements it might get other features.
+    // Built alone, as shipped: together with the benchmarks, it might be built with other features.
     build(&["--package", "interlock"])?;
     build(&["--package", "interlock-bench"])?;
     build(&["--package", "interlock-fixture"])?;
@@ -54,7 +54,7 @@ pub(crate) fn run(arguments: &[&str]) -> Result<ExitCode> {
     end(bench)
 }
 
-/// Prints what share of the lines in a folder of `tests` is judged as wanted.
+/// Prints the proportion of correctly judged lines in a folder of `tests`.
 fn judged(test: &str) -> Result<ExitCode> {
     let words = format!(
         "test --quiet --package interlock-simulate --test {test} -- --nocapture --test-threads 1"
@@ -63,7 +63,7 @@ fn judged(test: &str) -> Result<ExitCode> {
     end(tools::cargo(&words))
 }
 
-/// Measures durable runs and stages beside those of others.
+/// Compares durable runs and stages with those of other programs.
 fn peers(arguments: &[&str]) -> Result<ExitCode> {
     npm::install(PEERS)?;
     pip::install(PEERS)?;
@@ -101,7 +101,7 @@ fn build(what: &[&str]) -> Result<()> {
     Ok(())
 }
 
-/// Builds the program that says hello.
+/// Builds the hello program.
 fn hello() -> Result<PathBuf> {
     let folder = tools::built("bench")?;
     fs::create_dir_all(&folder)?;
@@ -119,9 +119,9 @@ fn hello() -> Result<PathBuf> {
     Ok(program)
 }
 
-/// Copies a program to where it is measured, as people have theirs.
+/// Copies a program to the place where it is measured, as an installed one.
 ///
-/// What a linker has just written lies in memory in small pieces; to start it takes a quarter longer.
+/// A file just written by the linker is fragmented in memory, and starting it takes a quarter longer.
 fn installed(program: &Path) -> Result<PathBuf> {
     let folder = tools::built("bench")?.join("installed");
     fs::create_dir_all(&folder)?;

@@ -1,6 +1,6 @@
-//! `book`: builds the book with mdBook at a pinned version and checks the pages that came out.
+//! `book`: builds the book with mdBook at a pinned version and checks the built pages.
 //!
-//! Not a part of `test`: mdBook is built from its source where it is not there yet, which takes minutes.
+//! It is not part of `test`: mdBook is built from source if it is not installed, which takes minutes.
 
 mod html;
 
@@ -17,9 +17,9 @@ use crate::{arguments, steps::Steps, tools};
 
 /// The version of mdBook that builds the book.
 const VERSION: &str = "0.5.4";
-/// Where the pages are written, below `target`.
+/// The output folder below `target`.
 const PAGES: &str = "book";
-/// What a browser is shown for an address that does not exist; its links count from the root of a host.
+/// The page for an address that does not exist; its links are relative to the root of a host.
 const NOT_FOUND: &str = "404.html";
 
 pub(crate) fn run(arguments: &[&str]) -> Result<ExitCode> {
@@ -37,7 +37,7 @@ pub(crate) fn run(arguments: &[&str]) -> Result<ExitCode> {
     Ok(steps.finish())
 }
 
-/// Returns where mdBook is installed for this workspace alone.
+/// Returns the path of mdBook, installed for this workspace only.
 fn program() -> PathBuf {
     tools::root().join("target/mdbook/bin/mdbook")
 }
@@ -73,10 +73,10 @@ fn install() -> Result<()> {
     Ok(())
 }
 
-/// Checks the built pages against each other.
+/// Checks the built pages and the links between them.
 ///
 /// # Errors
-/// A link leads nowhere, an include was left as it is, or there is no index for the search; all are named.
+/// A link leads nowhere, an include was not replaced, or the search index is missing; the error lists all of them.
 fn check(folder: &Path) -> Result<()> {
     let mut pages = Vec::new();
     let mut has_search = false;

@@ -9,10 +9,10 @@ use crate::{
     setup, soak, test, wasm,
 };
 
-/// Wrong use, as everywhere in the project.
+/// Exit code for wrong usage, as everywhere in the project.
 const USAGE: u8 = 2;
 
-/// A chore: its name, what may follow it, what it does.
+/// A chore: its name, its arguments, its description and its function.
 struct Chore {
     name: &'static str,
     arguments: &'static str,

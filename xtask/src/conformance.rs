@@ -1,4 +1,4 @@
-//! `conformance` and `load`: the gateway proven from outside, whole.
+//! `conformance` and `load`: test the gateway as a whole from outside.
 
 use std::process::ExitCode;
 
@@ -6,7 +6,7 @@ use anyhow::Result;
 
 use crate::{arguments, npm, setup, steps::Steps, tools};
 
-/// Plays the official suite, the scripted clients and servers, and real clients of MCP.
+/// Runs the official suite, the scripted clients and servers, and real MCP clients.
 pub(crate) fn run(arguments: &[&str]) -> Result<ExitCode> {
     arguments::none(arguments)?;
     tools::check_node()?;
@@ -21,7 +21,7 @@ pub(crate) fn run(arguments: &[&str]) -> Result<ExitCode> {
     Ok(steps.finish())
 }
 
-/// Plays long runs, two hundred clients with fifty thousand calls, and kills a run at five hundred points.
+/// Runs long runs, two hundred clients with fifty thousand calls, and kills a run at five hundred points.
 pub(crate) fn load(arguments: &[&str]) -> Result<ExitCode> {
     arguments::none(arguments)?;
     let mut steps = Steps::default();
@@ -35,7 +35,7 @@ pub(crate) fn load(arguments: &[&str]) -> Result<ExitCode> {
         "load",
     ];
     let mut runs = tools::cargo(&runs);
-    // One after the other: what is asserted is the memory of the process.
+    // One at a time, because the tests assert the memory of the process.
     runs.args(["--", "--nocapture", "--test-threads=1"])
         .env("INTERLOCK_WHOLE", "1");
     steps.command("runs", runs);
@@ -48,7 +48,7 @@ pub(crate) fn load(arguments: &[&str]) -> Result<ExitCode> {
     Ok(steps.finish())
 }
 
-/// The servers that are played, so that the tests do not build them.
+/// Builds the test servers, so that the tests do not have to.
 fn build(steps: &mut Steps) {
     let programs = [
         "build",

@@ -1,4 +1,4 @@
-//! `console`: builds the page of the console from its sources, and tells whether what is there is that.
+//! `console`: builds the console's page from its sources, and checks that the committed page is up to date.
 
 use std::{collections::BTreeMap, fs, path::Path, process::ExitCode};
 
@@ -6,14 +6,14 @@ use anyhow::{Context as _, Result, bail};
 
 use crate::{arguments, npm, tools};
 
-/// Where the sources of the page lie.
+/// Folder of the page's sources.
 pub(crate) const WEB: &str = "crates/console/web";
-/// Where the built page lies; the server embeds it.
+/// Folder of the built page, which the server embeds.
 const DIST: &str = "crates/console/dist";
-/// Where it is built to be compared.
+/// Folder of the build for the comparison.
 const COMPARED: &str = "target/console-dist";
 
-/// Checks the sources of the page, and builds it anew.
+/// Checks the sources of the page, and builds it.
 pub(crate) fn run(arguments: &[&str]) -> Result<ExitCode> {
     arguments::none(arguments)?;
     tools::check_node()?;
@@ -23,10 +23,10 @@ pub(crate) fn run(arguments: &[&str]) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Checks the sources of the page, and that the built page is what they make.
+/// Checks the sources of the page, and that the built page matches them.
 ///
 /// # Errors
-/// The sources have mistakes, or the built page is another.
+/// The sources have errors, or the built page is out of date.
 pub(crate) fn check() -> Result<()> {
     npm::install(WEB)?;
     npm("check", DIST)?;
@@ -46,7 +46,7 @@ pub(crate) fn check() -> Result<()> {
     )
 }
 
-/// Runs a script of the page's package; what it builds goes to `dist`.
+/// Runs a script of the page's package; its build output goes to `dist`.
 fn npm(script: &str, dist: &str) -> Result<()> {
     let root = tools::root();
     let mut npm = tools::program("npm", &["run", "--silent", script]);
@@ -59,7 +59,7 @@ fn npm(script: &str, dist: &str) -> Result<()> {
     Ok(())
 }
 
-/// Reads all files below `folder`, by their paths there.
+/// Reads all files below `folder`, by their relative paths.
 fn files(folder: &Path) -> Result<BTreeMap<String, Vec<u8>>> {
     let mut found = BTreeMap::new();
     let mut open = vec![folder.to_owned()];

@@ -10,21 +10,21 @@ use anyhow::{Context as _, Result, bail};
 
 use crate::tools;
 
-/// Where the recording lies that README and book show.
+/// Folder of the recording that the README and the book show.
 const IMAGES: &str = "docs/src/images";
-/// What the session prints behind the log of the run, too long for a picture.
+/// The beginning of the session's output after the log of the run, which is too long for a picture.
 const BEHIND: &str = "Its graph (Mermaid):";
-/// Columns of the terminal.
+/// Number of columns of the terminal.
 const COLUMNS: usize = 100;
-/// Rows of the terminal.
+/// Number of rows of the terminal.
 const ROWS: usize = 30;
 
-/// A line of the session and when it appears.
+/// A line of the session and the time when it appears.
 #[derive(Debug)]
 struct Line {
     /// Milliseconds since the beginning.
     at_ms: u64,
-    /// The line with its colours, as printed.
+    /// The line with its color codes, as printed.
     text: String,
 }
 
@@ -59,7 +59,7 @@ pub(crate) fn run(arguments: &[&str]) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Plays the demo, and gives each of its lines a time at which it can be read.
+/// Runs the demo, and gives each of its lines a time that lets it be read.
 fn session(binary: &std::path::Path) -> Result<Vec<Line>> {
     let program = binary.to_string_lossy();
     let mut demo = tools::program(&program, &["--color", "always", "demo"]);
@@ -89,7 +89,7 @@ fn session(binary: &std::path::Path) -> Result<Vec<Line>> {
     Ok(lines)
 }
 
-/// Returns how long a reader needs before a line: a moment for what the agent does, less for what is said about it.
+/// Returns the pause before a line: longer before an action of the agent, shorter before an explanation of it.
 fn pause_ms(line: &str) -> u64 {
     let says = |word: &str| line.contains(word);
     if says("denied\u{1b}") || says("refused\u{1b}") || says("you\u{1b}") {

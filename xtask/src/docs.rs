@@ -1,4 +1,4 @@
-//! `docs`: every relative link of every page leads to a file and to a heading in it, and what a page includes is there.
+//! `docs`: checks that every relative link leads to a file and to a heading in it, and that included files exist.
 
 mod page;
 
@@ -14,7 +14,7 @@ use page::{Link, Page};
 
 use crate::{arguments, steps::Steps, tools};
 
-/// Folders that hold nothing written by hand.
+/// Folders without files written by hand.
 const SKIPPED: &[&str] = &["target", "node_modules"];
 /// The book, and its table of contents.
 const BOOK: &str = "docs/src";
@@ -27,11 +27,11 @@ pub(crate) fn run(arguments: &[&str]) -> Result<ExitCode> {
     Ok(steps.finish())
 }
 
-/// Checks the pages of the workspace against each other.
+/// Checks the pages of the workspace and the links between them.
 ///
 /// # Errors
-/// A link leads nowhere, an included file is missing, or the table of contents leaves a page out or names it twice; all of
-/// them are named.
+/// A link leads nowhere, an included file is missing, or the table of contents omits a page or lists it twice; the
+/// error lists all of them.
 pub(crate) fn check() -> Result<()> {
     let pages = Pages::read(&tools::root())?;
     let wrong = pages.wrong();
@@ -42,7 +42,7 @@ pub(crate) fn check() -> Result<()> {
     bail!("{}", wrong.join("\n"))
 }
 
-/// Every page of a folder, by its path in it.
+/// Every page of a folder, by its relative path.
 #[derive(Debug)]
 struct Pages {
     root: PathBuf,
@@ -83,7 +83,7 @@ impl Pages {
         self.pages.values().map(|page| page.links.len()).sum()
     }
 
-    /// Says everything that is wrong, a line each.
+    /// Returns all problems, one per line.
     fn wrong(&self) -> Vec<String> {
         let mut wrong = Vec::new();
         for (path, page) in &self.pages {
@@ -136,7 +136,7 @@ impl Pages {
         }
     }
 
-    /// Names the pages of the book that its table of contents leaves out or has twice.
+    /// Returns the pages of the book that its table of contents omits or lists more than once.
     fn contents(&self) -> Vec<String> {
         let summary = Path::new(BOOK).join(SUMMARY);
         let Some(contents) = self.pages.get(&summary) else {
@@ -162,14 +162,14 @@ impl Pages {
     }
 }
 
-/// Returns whether the target is not of this project: another host, a mail address.
+/// Returns whether the target is outside this project: another host or a mail address.
 fn is_elsewhere(target: &str) -> bool {
     ["http://", "https://", "mailto:"]
         .iter()
         .any(|scheme| target.starts_with(scheme))
 }
 
-/// Resolves `..` by name; `None`: it leads out of the folder.
+/// Resolves `..` lexically; returns `None` if the path leads out of the folder.
 fn inside(path: &Path) -> Option<PathBuf> {
     let mut whole = PathBuf::new();
     for part in path.components() {
@@ -189,7 +189,7 @@ mod tests {
 
     use super::{Page, Pages};
 
-    /// Checks what is wrong with pages that link each other.
+    /// Checks the problems of pages that link to each other.
     fn check(pages: &[(&str, &str)], expected: &[&str]) {
         let root = env!("CARGO_MANIFEST_DIR").into();
         let pages = pages

@@ -1,4 +1,4 @@
-//! `fuzz`: fills the corpora from the case files and lets cargo-fuzz look for more.
+//! `fuzz`: fills the corpora from the case files and runs cargo-fuzz.
 
 use std::{
     ffi::OsStr,
@@ -11,12 +11,12 @@ use anyhow::{Context as _, Result, bail};
 
 use crate::{steps::Steps, tools};
 
-/// How long each target runs when nothing is said.
+/// Default time for each target, in seconds.
 const SECONDS: &str = "600";
-/// What libFuzzer is told for every target: no input over a second, none over 200 MB.
+/// Limits for every target: no input over a second, none over 200 MB.
 const BOUNDS: [&str; 3] = ["-timeout=1", "-rss_limit_mb=200", "-print_final_stats=1"];
 
-/// A target, its longest input, and what its seeds are made of.
+/// A fuzz target: its name, its maximum input length, and its seeds.
 struct Target {
     name: &'static str,
     length_max: &'static str,
@@ -100,7 +100,7 @@ fn plant(target: &Target) -> Result<()> {
     Ok(())
 }
 
-/// The lines of the shell's case files.
+/// Returns the lines of the shell's case files.
 fn lines() -> Result<Vec<String>> {
     let mut lines = Vec::new();
     for file in files(&tools::root().join("crates/shell/tests/cases"), "txt")? {
@@ -115,7 +115,7 @@ fn lines() -> Result<Vec<String>> {
     Ok(lines)
 }
 
-/// Shipped workflows, examples and the files that every diagnostic has.
+/// Returns the shipped workflows, the examples, and the files of the diagnostics.
 fn workflows() -> Result<Vec<String>> {
     let root = tools::root();
     let mut texts = Vec::new();
@@ -131,7 +131,7 @@ fn workflows() -> Result<Vec<String>> {
     Ok(texts)
 }
 
-/// Values of workflow files that hold a block.
+/// Returns the lines of workflow files that contain a template block.
 fn templates() -> Result<Vec<String>> {
     let texts = workflows()?;
     let lines = texts.iter().flat_map(|text| text.lines());
@@ -139,7 +139,7 @@ fn templates() -> Result<Vec<String>> {
     Ok(blocks.map(|line| line.trim().to_owned()).collect())
 }
 
-/// Test files that hold their workflow.
+/// Returns the test files that contain their workflow.
 fn test_files() -> Result<Vec<String>> {
     let texts = files(&tools::root().join("tests/cases"), "yaml")?;
     let texts = texts.iter().map(|file| tools::read(file));
@@ -148,7 +148,7 @@ fn test_files() -> Result<Vec<String>> {
     Ok(texts.into_iter().filter(plays).collect())
 }
 
-/// Calls of every tool, with the shell lines of the case files in them.
+/// Returns hook inputs with a call of every tool, and with shell lines of the case files.
 fn hook_inputs() -> Result<Vec<String>> {
     let input = |tool: &str, arguments: &str| {
         format!(
@@ -189,7 +189,7 @@ fn hook_inputs() -> Result<Vec<String>> {
     Ok(inputs)
 }
 
-/// Returns the files below a directory whose names end so, in order.
+/// Returns the files below a directory with this extension, sorted.
 fn files(place: &Path, ending: &str) -> Result<Vec<PathBuf>> {
     let mut found = Vec::new();
     let mut open = vec![place.to_owned()];

@@ -1,4 +1,4 @@
-//! `journeys`: every shipped workflow, finished by every real client.
+//! `journeys`: runs every shipped workflow to its end with every real client.
 
 use std::process::ExitCode;
 
@@ -10,9 +10,9 @@ pub(crate) fn run(arguments: &[&str]) -> Result<ExitCode> {
     arguments::none(arguments)?;
     let mut steps = Steps::default();
     steps.own("setup", "what the tests need", setup::install);
-    // They play a sample where this does not ask for all.
+    // By default, the tests run a sample.
     let mut tests = tools::tests_of("interlock", "e2e_journeys");
-    // The table in the book is written, not compared.
+    // Writes the table in the book instead of comparing it.
     tests
         .args(["--", "--nocapture"])
         .env("INTERLOCK_JOURNEYS", "all")

@@ -1,4 +1,4 @@
-//! `lint`: what can be said about a change without running it.
+//! `lint`: checks that need no run of the program.
 
 use std::process::{Command, ExitCode};
 
@@ -27,7 +27,7 @@ pub(crate) fn run(arguments: &[&str]) -> Result<ExitCode> {
     Ok(steps.finish())
 }
 
-/// Adds what needs no compiler: formatting and the check of links.
+/// Adds the checks that need no compiler: formatting and links.
 fn texts(steps: &mut Steps) {
     steps.command("format", tools::cargo(&["fmt", "--all", "--check"]));
     steps.own(
@@ -37,10 +37,10 @@ fn texts(steps: &mut Steps) {
     );
 }
 
-/// Adds the same lints as [`run`], made while everything is built that the tests run.
+/// Adds the same lints as [`run`], combined with building everything that the tests run.
 ///
-/// After `cargo clippy`, Cargo would analyze each crate a second time for the tests. Clippy is a compiler that leaves
-/// out optimizations, and the tests are built without them. Returns what compiles the tests.
+/// After `cargo clippy`, Cargo would analyze each crate a second time for the tests. Clippy is a compiler that skips
+/// optimizations, and the tests are built without them. Returns the compiler for the tests.
 pub(crate) fn with_build(steps: &mut Steps) -> Compiler {
     texts(steps);
     let build = [
@@ -55,27 +55,27 @@ pub(crate) fn with_build(steps: &mut Steps) -> Compiler {
     if steps.command("lint and build", build) {
         Compiler::Clippy
     } else {
-        // A lint hides no failed test.
+        // A lint error must not hide a failed test.
         Compiler::Rustc
     }
 }
 
-/// What compiles the crates of the workspace.
+/// The compiler of the workspace's crates.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Compiler {
-    /// Clippy, whose warnings are errors.
+    /// Clippy, with warnings as errors.
     Clippy,
     Rustc,
 }
 
 impl Compiler {
-    /// Has a call of Cargo compile with it.
+    /// Makes a Cargo command use this compiler.
     ///
-    /// An option does so and no variable, because the tests start builds of their own.
+    /// It is set by an option and not by an environment variable, because the tests start builds of their own.
     pub(crate) fn compile(self, cargo: &mut Command) {
         if self == Self::Clippy {
             let clippy = tools::root().join("xtask/clippy");
-            // A string of JSON is one of TOML.
+            // A JSON string is also a TOML string.
             let clippy = serde_json::Value::from(clippy.to_string_lossy());
             let wrapper = format!("build.rustc-workspace-wrapper={clippy}");
             cargo.args(["--config", &wrapper]);

@@ -1,7 +1,7 @@
-//! `mutants`: changes the code that decides, one place at a time, and names the changes that no test notices.
+//! `mutants`: mutates the deciding code, one place at a time, and reports the mutants that no test detects.
 //!
-//! What survives stands in `tests/mutants/survivors.txt` with the reason why no test can tell it apart. A run that is
-//! stopped goes on where it was, and `--shard K/N` gives each of several machines its part.
+//! `tests/mutants/survivors.txt` lists the accepted survivors with the reason why no test can detect them. An
+//! interrupted run resumes where it stopped, and `--shard K/N` distributes the mutants over several machines.
 
 use std::{
     collections::BTreeMap,
@@ -14,22 +14,22 @@ use anyhow::{Context as _, Result, bail, ensure};
 
 use crate::tools;
 
-/// The version of cargo-mutants whose list of survivors the file is.
+/// The version of cargo-mutants that the list of survivors is for.
 const VERSION: &str = "27.1.0";
-/// What survives and why.
+/// The accepted survivors and their reasons.
 const SURVIVORS: &str = "tests/mutants/survivors.txt";
-/// Seconds that the tests of one mutant may take, at least.
+/// Minimum timeout in seconds for the tests of one mutant.
 const TIMEOUT_S: &str = "120";
-/// Sequences of the engine's property test for one mutant.
+/// Number of sequences of the engine's property test for one mutant.
 const SEQUENCES: &str = "3000";
 
-/// Code that decides, and the packages whose tests hold it.
+/// Deciding code, and the packages whose tests check it.
 struct Area {
     name: &'static str,
     package: &'static str,
     files: &'static [&'static str],
     tests: &'static [&'static str],
-    /// Which of their tests, where not all.
+    /// A filter that selects some of these tests; `None` for all.
     filter: Option<&'static str>,
 }
 
@@ -115,11 +115,11 @@ const AREAS: &[Area] = &[
     },
 ];
 
-/// Tests of the engine that are worth their time for one mutant.
+/// Tests of the engine that are fast enough to run for each mutant.
 const ENGINE: &str = "not (package(interlock-simulate) \
     and test(/^(properties|shell_tables|made_up_lines|habits)::/))";
 
-/// What a call asks for.
+/// The parsed arguments.
 #[derive(Debug, Default, PartialEq, Eq)]
 struct Wanted {
     area: Option<String>,
@@ -196,7 +196,7 @@ fn wanted(arguments: &[&str]) -> Result<Wanted> {
     Ok(wanted)
 }
 
-/// Writes what has changed since a revision into a file that cargo-mutants reads.
+/// Writes the changes since a revision into a file for cargo-mutants.
 fn diff_since(revision: &str) -> Result<PathBuf> {
     let mut git = tools::program("git", &["diff", revision, "--", "crates"]);
     let diff = git.output().context("`git diff` cannot be started")?;
@@ -211,7 +211,7 @@ fn diff_since(revision: &str) -> Result<PathBuf> {
     Ok(path)
 }
 
-/// Names the directory of an area's outcomes; a run that asks for the same goes on there.
+/// Returns the output directory of an area; a run with the same arguments resumes there.
 fn output_of(area: &Area, wanted: &Wanted) -> PathBuf {
     let part = match (&wanted.shard, &wanted.diff) {
         (Some(shard), _) => format!("{}-{}", area.name, shard.replace('/', "-of-")),
@@ -245,14 +245,14 @@ fn mutate(area: &Area, wanted: &Wanted, diff: Option<&Path>, output: &Path) -> R
     }
     call.env("INTERLOCK_SEQUENCES", SEQUENCES);
     let status = call.status().context("cargo-mutants cannot be started")?;
-    // 2: some were missed, 3: some took too long, which a test noticed.
+    // 2: some were missed; 3: some timed out, which counts as detected.
     match status.code() {
         Some(0 | 2 | 3) => Ok(()),
         _ => bail!("cargo-mutants ended with {status}"),
     }
 }
 
-/// Returns the lines of a list of mutants; one that is not there has none.
+/// Returns the lines of a list of mutants; empty if the file does not exist.
 fn lines(path: &Path) -> Result<Vec<String>> {
     if !path.exists() {
         return Ok(Vec::new());
@@ -260,7 +260,7 @@ fn lines(path: &Path) -> Result<Vec<String>> {
     Ok(tools::read(path)?.lines().map(str::to_owned).collect())
 }
 
-/// Takes line and column out of `FILE:LINE:COLUMN: WHAT`, which every change above it moves.
+/// Removes line and column from `FILE:LINE:COLUMN: WHAT`, because they change with every edit above.
 fn without_place(mutant: &str) -> String {
     let mut parts = mutant.splitn(4, ':');
     match (parts.next(), parts.next(), parts.next(), parts.next()) {
@@ -277,7 +277,7 @@ fn is_number(text: &str) -> bool {
     !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit())
 }
 
-/// Reads `FILE: WHAT # REASON` lines; returns how often each mutant has a reason, for each line excuses one.
+/// Parses `FILE: WHAT # REASON` lines; returns how many lines excuse each mutant, because each line excuses one.
 fn reasons(text: &str) -> Result<BTreeMap<String, usize>> {
     let mut reasons = BTreeMap::new();
     for (at, line) in text.lines().enumerate() {

@@ -1,4 +1,4 @@
-//! Packages from npm: exactly those of a lock file, and only when they are not there yet.
+//! Installs npm packages exactly as in a lock file, only if they are not up to date.
 
 use std::{fs, path::Path, process::Command};
 
@@ -6,10 +6,10 @@ use anyhow::{Context as _, Result, bail};
 
 use crate::tools;
 
-/// Kept beside the packages: what they were installed from.
+/// File beside the packages that records their source.
 const STAMP: &str = "node_modules/.installed-from";
 
-/// Installs the packages of `folder`, unless they are there as its lock file has them.
+/// Installs the packages of `folder`, unless they match its lock file already.
 ///
 /// Returns whether anything was installed.
 pub(crate) fn install(folder: &str) -> Result<bool> {
@@ -24,7 +24,7 @@ pub(crate) fn install(folder: &str) -> Result<bool> {
         // npm would empty the directory that the link leads to.
         bail!("`{}` is a link: remove it first", packages.display());
     }
-    // Written last: what is there without a stamp was not finished.
+    // The stamp is written last: without it, an installation is incomplete.
     let mut npm = tools::program("npm", &["ci", "--no-audit", "--no-fund"]);
     run(npm.current_dir(&place), folder)?;
     fs::write(&stamp, wanted)
@@ -40,7 +40,7 @@ fn run(npm: &mut Command, folder: &str) -> Result<()> {
     Ok(())
 }
 
-/// Returns everything that decides what is installed.
+/// Returns everything that determines the installation.
 fn description(place: &Path) -> Result<String> {
     let node = tools::answer(&mut tools::program(
         "node",

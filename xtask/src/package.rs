@@ -1,4 +1,4 @@
-//! `package`: what is published, made from one built program and laid into `target/package`.
+//! `package`: builds the published packages from one built program, in `target/package`.
 
 mod archive;
 mod deb;
@@ -15,17 +15,17 @@ use anyhow::{Context as _, Result, bail};
 
 use crate::{steps::Steps, tools};
 
-/// What is packed, and where it goes.
+/// The input and output of packaging.
 struct Packing {
     /// The built program.
     binary: PathBuf,
     /// The target that it was built for.
     target: String,
-    /// The folder for everything that is made.
+    /// The output folder.
     to: PathBuf,
 }
 
-/// The version of everything that is packed.
+/// The version of all packages.
 const VERSION: &str = env!("CARGO_PKG_VERSION");
 
 pub(crate) fn run(arguments: &[&str]) -> Result<ExitCode> {
@@ -64,7 +64,7 @@ pub(crate) fn run(arguments: &[&str]) -> Result<ExitCode> {
         to: to.map_or_else(|| tools::root().join("target/package"), PathBuf::from),
     };
     let mut steps = Steps::default();
-    // The formula has nothing of the program but the checksums of archives.
+    // The formula depends on the archives' checksums only, not on the program.
     let packs_program = kinds.iter().any(|kind| *kind != "homebrew") || kinds.is_empty();
     if binary.is_none() && packs_program {
         let build = ["build", "--locked", "--release", "--package", "interlock"];
@@ -92,7 +92,7 @@ fn known() -> String {
     format!("{}, `--binary`, `--target` and `--to`", kinds.join(", "))
 }
 
-/// Returns the target that programs are built for where nothing else is said.
+/// Returns the default target of builds.
 fn host() -> Result<String> {
     let said = tools::answer(&mut tools::program("rustc", &["-vV"]));
     let said = said.context("`rustc` does not say what it builds for")?;
@@ -100,7 +100,7 @@ fn host() -> Result<String> {
     Ok(line.context("`rustc -vV` names no host")?.to_owned())
 }
 
-/// Makes an empty folder.
+/// Creates an empty folder, replacing an existing one.
 fn emptied(folder: &Path) -> Result<PathBuf> {
     let failed = || format!("`{}` cannot be made empty", folder.display());
     if folder.exists() {
@@ -110,7 +110,7 @@ fn emptied(folder: &Path) -> Result<PathBuf> {
     Ok(folder.to_owned())
 }
 
-/// Copies a file, with the folders above it.
+/// Copies a file, and creates its parent folders.
 fn copy(from: &Path, to: &Path) -> Result<()> {
     let failed = || {
         format!(
@@ -125,7 +125,7 @@ fn copy(from: &Path, to: &Path) -> Result<()> {
     fs::copy(from, to).map(drop).with_context(failed)
 }
 
-/// Writes a file, with the folders above it.
+/// Writes a file, and creates its parent folders.
 fn write(path: &Path, text: &str) -> Result<()> {
     let failed = || format!("`{}` cannot be written", path.display());
     if let Some(folder) = path.parent() {
@@ -134,7 +134,7 @@ fn write(path: &Path, text: &str) -> Result<()> {
     fs::write(path, text).with_context(failed)
 }
 
-/// Copies the program so that anybody may run it.
+/// Copies the program and makes it executable for everyone.
 fn copy_program(from: &Path, to: &Path) -> Result<()> {
     copy(from, to)?;
     #[cfg(unix)]
@@ -152,7 +152,7 @@ fn copy_own(names: &[&str], to: &Path) -> Result<()> {
         .try_for_each(|name| copy(&tools::root().join(name), &to.join(name)))
 }
 
-/// Runs a program to its end; returns what it printed.
+/// Runs a program to its end; returns its standard output.
 fn ran(command: &mut Command) -> Result<String> {
     let shown = format!("{command:?}");
     let output = command
@@ -165,7 +165,7 @@ fn ran(command: &mut Command) -> Result<String> {
     Ok(String::from_utf8_lossy(&output.stdout).into_owned())
 }
 
-/// The pages that the program makes of itself: completions by shell, and the manual.
+/// The pages that the program generates: completions by shell, and the manual.
 const PAGES: &[(&str, &[&str])] = &[
     ("completions/interlock.bash", &["completions", "bash"]),
     ("completions/_interlock", &["completions", "zsh"]),
@@ -173,7 +173,7 @@ const PAGES: &[(&str, &[&str])] = &[
     ("man/interlock.1", &["man"]),
 ];
 
-/// Writes these pages below a folder, named as they are in the archive.
+/// Writes these pages below a folder, with their names in the archive.
 fn write_pages(binary: &Path, folder: &Path) -> Result<()> {
     for (name, words) in PAGES {
         write(&folder.join(name), &ran(Command::new(binary).args(*words))?)?;
@@ -181,7 +181,7 @@ fn write_pages(binary: &Path, folder: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Returns the time that files in archives have, so that the same content makes the same bytes.
+/// Returns the modification time of files in archives, so that the archives are reproducible.
 fn epoch() -> String {
     env::var("SOURCE_DATE_EPOCH").unwrap_or_else(|_| "0".to_owned())
 }

@@ -1,4 +1,4 @@
-//! Packages from PyPI: exactly those of a requirements file with their hashes, and only when they are not there yet.
+//! Installs PyPI packages exactly as in a requirements file with hashes, only if they are not up to date.
 
 use std::{fs, process::Command};
 
@@ -6,14 +6,14 @@ use anyhow::{Context as _, Result, bail};
 
 use crate::tools;
 
-/// The names of the packages, their versions and their hashes.
+/// The names of the packages, with versions and hashes.
 const WANTED: &str = "requirements.txt";
-/// Where they go, beside that file.
+/// The install folder, beside that file.
 const PLACE: &str = "python";
-/// Kept beside the packages: what they were installed from.
+/// File beside the packages that records their source.
 const STAMP: &str = ".installed-from";
 
-/// Installs what `folder` asks for, unless it is there already.
+/// Installs the requirements of `folder`, unless they are installed already.
 ///
 /// Returns whether anything was installed.
 pub(crate) fn install(folder: &str) -> Result<bool> {
@@ -51,7 +51,7 @@ pub(crate) fn install(folder: &str) -> Result<bool> {
             "`python3 -m pip install` ended with {status}: is pip installed, and the registry reachable?"
         );
     }
-    // Written last: what is there without a stamp was not finished.
+    // The stamp is written last: without it, an installation is incomplete.
     fs::write(&stamp, wanted)
         .with_context(|| format!("`{}` cannot be written", stamp.display()))?;
     Ok(true)

@@ -1,4 +1,4 @@
-//! `plugins`: the plugins of the clients, written from what `init` writes.
+//! `plugins`: writes the plugins of the clients from the output of `init`.
 
 use std::process::ExitCode;
 
@@ -9,7 +9,7 @@ use crate::{arguments, steps::Steps, tools};
 pub(crate) fn run(arguments: &[&str]) -> Result<ExitCode> {
     arguments::none(arguments)?;
     let mut steps = Steps::default();
-    // The test that compares them otherwise.
+    // The test that otherwise compares them.
     let mut tests = tools::tests_of("interlock-clients", "plugins");
     tests.env("INTERLOCK_BLESS", "1");
     steps.command("plugins", tests);

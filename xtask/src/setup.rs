@@ -1,4 +1,4 @@
-//! `setup`: what the tests need, at pinned versions.
+//! `setup`: installs the dependencies of the tests, at pinned versions.
 
 use std::process::ExitCode;
 
@@ -6,19 +6,19 @@ use anyhow::{Context as _, Result};
 
 use crate::{arguments, console, npm, pip, tools};
 
-/// Where the real clients are named that the end-to-end tests run.
+/// Folder that lists the real clients for the end-to-end tests.
 const CLIENTS: &str = "tests/e2e";
-/// Where the suite, servers and clients of MCP are named.
+/// Folder that lists the MCP suite, servers and clients.
 pub(crate) const MCP: &str = "tests/mcp";
-/// Where the published suites and types are named.
+/// Folder that lists the published suites and types.
 const SUITES: &str = "tests/suites";
-/// Where the driver of the browser is named that the console is tested in.
+/// Folder that lists the driver of the browser for the console's tests.
 const BROWSER: &str = "tests/console";
-/// Where the extension for VS Code names the library that it and its tests are made with.
+/// Folder of the VS Code extension, which lists its dependencies and those of its tests.
 const EDITOR: &str = "editors/vscode";
-/// Where the packages are named that `prove` is tried beside.
+/// Folder that lists the packages with which `prove` is compared.
 const PROVERS: &str = "tests/provers";
-/// What is said of the packages for Python beside them.
+/// Name of the Python packages in messages.
 const PYTHON: &str = "tests/e2e/python";
 
 pub(crate) fn run(arguments: &[&str]) -> Result<ExitCode> {
@@ -27,7 +27,7 @@ pub(crate) fn run(arguments: &[&str]) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Installs the programs that the tests start, the clients and the packages for MCP.
+/// Installs the programs that the tests start, the clients and the MCP packages.
 pub(crate) fn install() -> Result<()> {
     tools::check_programs()?;
     say(CLIENTS, npm::install(CLIENTS)?);
@@ -42,7 +42,7 @@ pub(crate) fn install() -> Result<()> {
     Ok(())
 }
 
-/// Lets Copilot CLI unpack itself where every room of a test finds it, once.
+/// Lets Copilot CLI unpack itself once, into a cache that all test rooms share.
 fn unpack() -> Result<()> {
     let packages = tools::root().join(CLIENTS).join("node_modules");
     let cache = packages.join(".cache");

@@ -1,4 +1,4 @@
-//! Signals as a terminal would leave them, whatever this process was started with.
+//! Resets signals to their defaults, independently of how this process was started.
 
 use std::{
     fs,
@@ -12,11 +12,11 @@ use signal_hook::{
     flag,
 };
 
-/// Gives the programs that are started from here signals that neither are ignored nor blocked.
+/// Ensures that started programs neither ignore nor block signals.
 ///
-/// After `nohup`, or in the background of a script, a shell has them ignored, and what ignores a signal
-/// hands that down: a test that interrupts a program would wait for ever. A signal that is handled here
-/// has its default in a program that is started; here it stays without effect, as it was.
+/// After `nohup`, or in the background of a script, a shell ignores some signals, and child processes inherit that: a
+/// test that interrupts a program would wait forever. A signal with a handler here has its default action in a started
+/// program; the handler itself does nothing.
 ///
 /// # Errors
 /// A handler cannot be set.
@@ -31,7 +31,7 @@ pub(crate) fn restore() -> Result<()> {
     Ok(())
 }
 
-/// Returns the set of ignored signals, a bit each; empty where the system does not tell.
+/// Returns the set of ignored signals, one bit each; empty if the system does not report it.
 fn ignored() -> u64 {
     let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
     let line = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));

@@ -1,5 +1,5 @@
-//! `soak`: the property tests, the shell against bash and zsh, every trick at every level and every case through every
-//! client's hook, for long, from a seed that is new each day.
+//! `soak`: runs for long the property tests, the shell against bash and zsh, every trick at every level and every case
+//! through every client's hook, from a seed that changes each day.
 
 use std::process::ExitCode;
 
@@ -7,20 +7,21 @@ use anyhow::{Context as _, Result, bail};
 
 use crate::{steps::Steps, tools};
 
-/// Sequences of the engine's test; more than a hundred times what a test run plays.
+/// Number of sequences of the engine's test; more than a hundred times those of a normal test run.
 const SEQUENCES: u64 = 1_000_000;
-/// Seeds of two days lie further apart than any number of sequences.
+/// Distance between the seeds of two days, larger than any number of sequences.
 const SEEDS_A_DAY: u64 = 1_000_000_000;
-/// Sequences of the engine for one case of the other property tests, which are slower.
+/// Number of the engine's sequences per case of the other property tests, which are slower.
 const SEQUENCES_A_CASE: u64 = 1_000;
 
-/// Sequences of the engine for one line of shell that bash, and another that zsh, runs beside the reader.
+/// Number of the engine's sequences per line of shell that bash runs, and another that zsh runs, for comparison with
+/// the reader.
 const SEQUENCES_A_LINE: u64 = 20;
 
-/// Sequences of the engine for one small machine of which a graph is made, and six runs of it.
+/// Number of the engine's sequences per small machine with a graph, and six runs of it.
 const SEQUENCES_A_GRAPH: u64 = 60;
 
-/// Sequences of the engine for one edit of a workflow.
+/// Number of the engine's sequences per edit of a workflow.
 const SEQUENCES_AN_EDIT: u64 = 100;
 
 pub(crate) fn run(arguments: &[&str]) -> Result<ExitCode> {
@@ -49,7 +50,7 @@ pub(crate) fn run(arguments: &[&str]) -> Result<ExitCode> {
         .env("INTERLOCK_SCHEDULES", sequences.to_string())
         .env("INTERLOCK_SEED", seed.to_string());
     steps.command("simulate", simulation);
-    // Runs by chance against the graphs of `prove`: six or seven for each seed.
+    // Random runs against the graphs of `prove`: six or seven for each seed.
     let mut runs = tools::cargo(&["test", "--locked", "-p", "interlock-prove", "by_chance"]);
     runs.env(
         "INTERLOCK_RUNS",
@@ -58,13 +59,13 @@ pub(crate) fn run(arguments: &[&str]) -> Result<ExitCode> {
     .env("INTERLOCK_SEED", seed.to_string())
     .env("INTERLOCK_WHOLE", "1");
     steps.command("prove", runs);
-    // Each step of the graphs by a run, and the graphs, watchers and values of `prove` beside other programs.
+    // Each step of the graphs by a run, and the graphs, monitors and values of `prove` against other programs.
     for test in ["::edges::", "::monitors::", "::cells::", "::checkers::"] {
         let mut whole = tools::cargo(&["test", "--locked", "-p", "interlock-prove", "--lib", test]);
         whole.env("INTERLOCK_WHOLE", "1");
         steps.command("prove", whole);
     }
-    // Lines of shell against real bash and zsh: one of each for every twenty sequences.
+    // Shell lines against real bash and zsh: one of each for every twenty sequences.
     let mut shell = tools::tests_of("interlock-shell", "differential");
     shell
         .env(
@@ -79,8 +80,8 @@ pub(crate) fn run(arguments: &[&str]) -> Result<ExitCode> {
         (sequences / SEQUENCES_AN_EDIT).max(1).to_string(),
     );
     steps.command("edit", edits);
-    // Every trick at every level of the kernel's help, every row with bash, every case through every client's hook,
-    // every run of models with each provider, and everything that stands beside the hooks of a real client.
+    // Every trick at every confinement level, every row with bash, every case through every client's hook, every model
+    // run with each provider, and all tests with real clients.
     for (package, test) in [
         ("interlock", "kernel_alone"),
         ("interlock-simulate", "shell_tables"),

@@ -1,4 +1,4 @@
-//! Steps one after the other, each with its time, and one line that sums them up.
+//! Runs steps one after the other, with the time of each, and prints a summary line.
 
 use std::{
     collections::VecDeque,
@@ -13,7 +13,7 @@ use anyhow::{Context as _, Result};
 
 use crate::{tally::Tally, tools};
 
-/// What a series of steps came to.
+/// The results of a series of steps.
 #[derive(Debug, Default)]
 pub(crate) struct Steps {
     ended: Vec<Ended>,
@@ -25,18 +25,18 @@ struct Ended {
     took: Duration,
     tally: Tally,
     ok: bool,
-    /// How a failed step ended, and the last lines that it printed.
+    /// How a failed step ended, and the last lines of its output.
     failure: Vec<String>,
 }
 
-/// Lines of a failed step that are printed again at the end.
+/// Number of last lines of a failed step that are repeated at the end.
 const LINES_AGAIN: usize = 40;
 
-/// What one step did.
+/// The result of one step.
 struct Done {
     ok: bool,
     tally: Tally,
-    /// How it ended, where that says something, and its last lines.
+    /// Its exit status or error, and the last lines of its output.
     end: Vec<String>,
 }
 
@@ -56,7 +56,7 @@ impl Steps {
         })
     }
 
-    /// Runs a part of this program as a step.
+    /// Runs a function of this program as a step.
     pub(crate) fn own(&mut self, name: &'static str, what: &str, run: impl FnOnce() -> Result<()>) {
         self.step(name, what, || {
             run().map(|()| Done {
@@ -93,7 +93,7 @@ impl Steps {
         ok
     }
 
-    /// Prints how failed steps ended, the times, and the sum, which is the last line.
+    /// Prints the output of failed steps, the times, and as the last line the sum.
     pub(crate) fn finish(self) -> ExitCode {
         for step in self.ended.iter().filter(|step| !step.ok) {
             println!("== {} FAILED; its last lines were:", step.name);
@@ -117,7 +117,7 @@ impl Steps {
     }
 }
 
-/// Counts a step that has no tests, or failed without a failed test, as one itself.
+/// Counts a step as one test if it reports none, or if it failed without a failed test.
 fn counted(tally: Tally, ok: bool) -> Tally {
     match tally {
         Tally {
@@ -144,7 +144,7 @@ fn strong(text: &str) -> String {
     }
 }
 
-/// Writes a call as a person would type it.
+/// Returns the command as a person would type it.
 fn shown(command: &Command) -> String {
     let program = std::path::Path::new(command.get_program());
     let mut words = vec![program.file_stem().unwrap_or_default().to_string_lossy()];
@@ -152,7 +152,7 @@ fn shown(command: &Command) -> String {
     words.join(" ")
 }
 
-/// Runs the program, hands on what it prints, counts its tests and returns its last lines.
+/// Runs the program, forwards its output, counts its tests and returns its last lines.
 fn watch(command: &mut Command) -> Result<(ExitStatus, Tally, VecDeque<String>)> {
     command.stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut child = command
@@ -177,13 +177,13 @@ fn watch(command: &mut Command) -> Result<(ExitStatus, Tally, VecDeque<String>)>
     Ok((child.wait()?, tally, last))
 }
 
-/// Copies line by line, keeps the `last` ones and adds up the closing lines of tests.
+/// Copies line by line, keeps the `last` lines and adds up the summary lines of tests.
 fn copy(from: impl io::Read, mut to: impl io::Write, last: &Mutex<VecDeque<String>>) -> Tally {
     let mut tally = Tally::default();
     let mut from = BufReader::new(from);
     let mut line = Vec::new();
     while from.read_until(b'\n', &mut line).is_ok_and(|read| read > 0) {
-        // Nobody listens any more: the step still has to end.
+        // Even if nobody reads the output any more, the step has to finish.
         drop(to.write_all(&line).and_then(|()| to.flush()));
         let text = String::from_utf8_lossy(&line);
         if let Some(more) = Tally::read(&text) {

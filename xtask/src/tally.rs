@@ -1,8 +1,8 @@
-//! How many tests passed, read from what a test program prints.
+//! Counts tests from the output of a test program.
 
 use std::ops::AddAssign;
 
-/// Tests that passed and failed.
+/// Number of passed and failed tests.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Tally {
     pub(crate) passed: u64,
@@ -17,7 +17,7 @@ impl AddAssign for Tally {
 }
 
 impl Tally {
-    /// Reads the closing line of `cargo test`, nextest or `interlock test`; `None`: another line.
+    /// Parses the summary line of `cargo test`, nextest or `interlock test`; returns `None` for other lines.
     pub(crate) fn read(line: &str) -> Option<Self> {
         let line = plain(line);
         let line = line.trim();
@@ -47,7 +47,7 @@ fn is_own(line: &str) -> bool {
         if passed.parse::<u64>().is_ok() && failed.parse::<u64>().is_ok())
 }
 
-/// Adds up the numbers that stand right before one of `words`.
+/// Returns the sum of the numbers directly before one of `words`.
 fn number_before(line: &str, words: &[&str]) -> u64 {
     let all: Vec<&str> = line
         .split(|character: char| !character.is_alphanumeric())
@@ -60,13 +60,13 @@ fn number_before(line: &str, words: &[&str]) -> u64 {
         .sum()
 }
 
-/// Leaves out the colours of a terminal.
+/// Removes the color codes of a terminal.
 fn plain(line: &str) -> String {
     let mut text = String::new();
     let mut characters = line.chars();
     while let Some(character) = characters.next() {
         if character == '\u{1b}' {
-            // To the letter that ends the sequence.
+            // Skips to the letter that ends the sequence.
             characters.by_ref().find(char::is_ascii_alphabetic);
         } else {
             text.push(character);

@@ -1,4 +1,4 @@
-//! `test`: all that a change must pass. `.ci/run` is this and nothing else.
+//! `test`: runs everything that a change must pass. `.ci/run` runs this and nothing else.
 
 use std::{fs, path::Path, process::ExitCode, thread};
 
@@ -12,9 +12,9 @@ use crate::{
     tools,
 };
 
-/// The tests that run real clients, browsers and servers, or every trick in a kernel, by what their names begin with.
+/// Prefixes of the tests that run real clients, browsers and servers, or every trick in a kernel.
 ///
-/// They take longer than all others together: each day has its part of them, and `--quick` leaves them out.
+/// They take longer than all others together: each day runs one part of them, and `--quick` skips them.
 const END_TO_END: &[&str] = &[
     "e2e_",
     "hook_process::",
@@ -24,17 +24,17 @@ const END_TO_END: &[&str] = &[
     "mcp_load::",
     "packages::",
 ];
-/// In so many days each of [`END_TO_END`] is played once.
+/// Number of days in which each of [`END_TO_END`] runs once.
 const PARTS: u64 = 6;
-/// What `interlock test` plays.
+/// The folders that `interlock test` runs.
 const CASES: &[&str] = &["tests/cases", "workflows"];
 
-/// How much is played.
+/// The selection of tests to run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Played {
-    /// Everything but [`END_TO_END`].
+    /// Everything except [`END_TO_END`].
     Quick,
-    /// Everything, of [`END_TO_END`] today's part.
+    /// Everything, with today's part of [`END_TO_END`].
     Part,
     Whole,
 }
@@ -47,7 +47,7 @@ pub(crate) fn run(arguments: &[&str]) -> Result<ExitCode> {
         _ => bail!("`test` takes `--quick` or `--whole`, and nothing else"),
     };
     let mut steps = Steps::default();
-    // It waits for the network, and lint for the compiler.
+    // In parallel, because this waits for the network, and lint for the compiler.
     let setup = (played != Played::Quick).then(|| thread::spawn(setup::install));
     let compiler = lint::with_build(&mut steps);
     if let Some(setup) = setup {
@@ -70,7 +70,7 @@ fn tests(steps: &mut Steps, played: Played, compiler: Compiler) -> Result<()> {
     // Another profile or other features would build everything a second time.
     let call = ["--locked", "--workspace", "--no-fail-fast"];
     if tools::cargo_has("nextest") {
-        // Many tests wait for a client or a server: one more than there are cores.
+        // Many tests wait for a client or a server, so one more runs than there are cores.
         let threads = thread::available_parallelism().map_or(2, |cores| cores.get() + 1);
         let run = |filter: &str| {
             let mut run = tools::cargo(&["nextest", "run"]);
@@ -95,7 +95,7 @@ fn tests(steps: &mut Steps, played: Played, compiler: Compiler) -> Result<()> {
                 steps.command("tests", run("all()"));
             }
         }
-        // All libraries are built once more for them.
+        // They require another build of all libraries.
         if has_examples(&tools::root().join("crates"))? {
             let doc = ["test", "--locked", "--workspace", "--no-fail-fast", "--doc"];
             steps.command("doctests", tools::cargo(&doc));
@@ -113,7 +113,7 @@ fn tests(steps: &mut Steps, played: Played, compiler: Compiler) -> Result<()> {
     Ok(())
 }
 
-/// Tells whether a source below `folder` has an example in its docs that is compiled.
+/// Returns whether a source below `folder` has a compiled example in its docs.
 fn has_examples(folder: &Path) -> Result<bool> {
     let unreadable = || format!("`{}` cannot be read", folder.display());
     for entry in fs::read_dir(folder).with_context(unreadable)? {
@@ -153,7 +153,7 @@ fn begins_example(text: &str) -> bool {
     false
 }
 
-/// Plays the cases through the program that the tests have built.
+/// Runs the cases with the program that the tests have built.
 fn cases(steps: &mut Steps) -> Result<()> {
     let program = tools::built("debug")?.join("interlock");
     let mut call = tools::program(&program.to_string_lossy(), &["test"]);

@@ -1,4 +1,4 @@
-//! The programs the chores call, and where things lie.
+//! The programs that the chores call, and paths of the workspace.
 
 use std::{
     env, fs,
@@ -10,7 +10,7 @@ use std::{
 
 use anyhow::{Context as _, Result, bail};
 
-/// The oldest Node that the real clients run on.
+/// The oldest version of Node that the real clients support.
 const NODE_MAJOR_MIN: u32 = 20;
 const SECONDS_A_DAY: u64 = 86_400;
 
@@ -20,12 +20,12 @@ pub(crate) fn root() -> PathBuf {
     crate_root.parent().unwrap_or(crate_root).to_owned()
 }
 
-/// Returns whether what is printed is seen by a person at a terminal.
+/// Returns whether output goes to a person at a terminal.
 pub(crate) fn on_terminal() -> bool {
     std::io::stdout().is_terminal() && env::var_os("NO_COLOR").is_none()
 }
 
-/// Returns a call of the program, in the workspace and without input.
+/// Returns a command for the program, in the workspace and without input.
 pub(crate) fn program(name: &str, arguments: &[&str]) -> Command {
     let mut command = Command::new(name);
     command
@@ -35,7 +35,7 @@ pub(crate) fn program(name: &str, arguments: &[&str]) -> Command {
     command
 }
 
-/// Returns a call of Cargo that is not influenced by the `cargo run` this program is in.
+/// Returns a Cargo command that is independent of the `cargo run` that started this program.
 pub(crate) fn cargo(arguments: &[&str]) -> Command {
     let cargo = env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let mut command = Command::new(cargo);
@@ -45,13 +45,13 @@ pub(crate) fn cargo(arguments: &[&str]) -> Command {
         .stdin(Stdio::null());
     for (name, _) in env::vars_os() {
         let name = name.to_string_lossy();
-        // Build scripts that watch these would be built anew.
+        // Build scripts that watch these would be rerun.
         if name.starts_with("CARGO_PKG_") || name.starts_with("CARGO_MANIFEST_") {
             command.env_remove(&*name);
         }
     }
     if on_terminal() {
-        // What the chores read on its way to the terminal comes through a pipe.
+        // The output is read through a pipe on its way to the terminal.
         command.env("CARGO_TERM_COLOR", "always");
     }
     command
@@ -62,7 +62,7 @@ pub(crate) fn installed(name: &str, arguments: &[&str]) -> bool {
     answer(&mut program(name, arguments)).is_some()
 }
 
-/// Returns a call of the tests of a package whose names begin with `module`.
+/// Returns a command for the tests of a package whose names begin with `module`.
 pub(crate) fn tests_of(package: &str, module: &str) -> Command {
     let test = [
         "test",
@@ -77,7 +77,7 @@ pub(crate) fn tests_of(package: &str, module: &str) -> Command {
     command
 }
 
-/// Returns today, by the machine's clock, as days since the first of January 1970.
+/// Returns the current day, by the system clock, as days since 1970-01-01.
 pub(crate) fn days_since_1970() -> Result<u64> {
     let since = SystemTime::now().duration_since(UNIX_EPOCH);
     let since = since.context("the clock is before 1970")?;
@@ -89,14 +89,14 @@ pub(crate) fn cargo_has(subcommand: &str) -> bool {
     answer(&mut cargo(&[subcommand, "--version"])).is_some()
 }
 
-/// Returns what the program prints, when it ends well.
+/// Returns the program's trimmed output, if it succeeds.
 pub(crate) fn answer(command: &mut Command) -> Option<String> {
     let output = command.stderr(Stdio::null()).output().ok()?;
     let text = String::from_utf8(output.stdout).ok()?;
     output.status.success().then(|| text.trim().to_owned())
 }
 
-/// Programs that the tests start, with the package of Debian that has them.
+/// Programs that the tests start, with their Debian packages.
 const PROGRAMS: &[(&str, &str)] = &[
     ("bc", "bc"),
     ("bzip2", "bzip2"),
@@ -139,10 +139,10 @@ const PROGRAMS: &[(&str, &str)] = &[
     ("zstd", "zstd"),
 ];
 
-/// Where Debian keeps the servers of PostgreSQL, by version.
+/// Directory of PostgreSQL servers on Debian, by version.
 const POSTGRES: &str = "/usr/lib/postgresql";
 
-/// Returns the packages to install before the tests can be run.
+/// Returns the packages to install before the tests can run.
 fn missing_programs() -> Vec<&'static str> {
     let path = env::var_os("PATH").unwrap_or_default();
     let is_there = |name: &str| env::split_paths(&path).any(|place| place.join(name).is_file());
@@ -154,14 +154,14 @@ fn missing_programs() -> Vec<&'static str> {
     missing
 }
 
-/// Tells whether a server of PostgreSQL is installed, which Debian keeps off the `PATH`.
+/// Returns whether a PostgreSQL server is installed; Debian does not add it to the `PATH`.
 fn has_postgres() -> bool {
     let versions = fs::read_dir(POSTGRES).into_iter().flatten().flatten();
     let mut programs = versions.map(|version| version.path().join("bin/initdb"));
     programs.any(|program| program.is_file())
 }
 
-/// Checks that the programs are there which the tests start.
+/// Checks that the programs that the tests start are installed.
 pub(crate) fn check_programs() -> Result<()> {
     let needed = [
         ("git", "install it from your system's packages"),
@@ -181,7 +181,7 @@ pub(crate) fn check_programs() -> Result<()> {
     check_node()
 }
 
-/// Installs the packages that are missing, where this process may.
+/// Installs the missing packages, if this process may.
 fn install_programs() -> Result<()> {
     let missing = missing_programs();
     if missing.is_empty() {
@@ -194,7 +194,7 @@ fn install_programs() -> Result<()> {
         answer(&mut command).is_some()
     };
     let install = [&["install", "-y", "--no-install-recommends"], &missing[..]].concat();
-    // The lists of packages may be missing or old.
+    // The package lists may be missing or outdated.
     if !apt(&install) {
         apt(&["update"]);
         apt(&install);
@@ -209,7 +209,7 @@ fn install_programs() -> Result<()> {
     Ok(())
 }
 
-/// Checks that Node is there and new enough.
+/// Checks that Node is installed and new enough.
 pub(crate) fn check_node() -> Result<()> {
     let Some(version) = answer(&mut program("node", &["--version"])) else {
         bail!(
@@ -227,7 +227,7 @@ pub(crate) fn check_node() -> Result<()> {
     Ok(())
 }
 
-/// Returns the directory of a build profile, which this program lies in one of.
+/// Returns the directory of a build profile, beside the one that contains this program.
 pub(crate) fn built(profile: &str) -> Result<PathBuf> {
     let own = env::current_exe().context("the place of xtask itself is not known")?;
     let target = own.parent().and_then(Path::parent);
@@ -235,7 +235,7 @@ pub(crate) fn built(profile: &str) -> Result<PathBuf> {
     Ok(target.join(profile))
 }
 
-/// Reads a text file; an error names it.
+/// Reads a text file; an error contains its path.
 pub(crate) fn read(path: &Path) -> Result<String> {
     fs::read_to_string(path).with_context(|| format!("`{}` cannot be read", path.display()))
 }

@@ -1,4 +1,4 @@
-//! `wasm`: the engine, built where there is no operating system to lean on.
+//! `wasm`: builds the engine for a target without an operating system.
 
 use std::{path::Path, process::ExitCode};
 

@@ -1,5 +1,5 @@
-//! Modules of a crate know each other in one direction, but within a folder: there is no circle of files that lie further
-//! apart than a module and the folder of its name.
+//! Checks that the modules of a crate depend on each other in one direction: a circle is allowed only among modules in
+//! one folder and the module with the folder's name.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -7,13 +7,13 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// Names of a module, from the root of its crate.
+/// The path of a module from the root of its crate.
 type Module = Vec<String>;
 
-/// The modules of one crate, as far as their texts tell.
+/// The modules of one crate, derived from their texts.
 struct Tree {
     texts: BTreeMap<Module, String>,
-    /// Every path that a module writes, in its own words, and whether it makes it its own name.
+    /// The paths in each module's text, and whether the module re-exports them.
     paths: BTreeMap<Module, Vec<(Vec<String>, bool)>>,
 }
 
@@ -38,7 +38,7 @@ fn every_file_is_part_of_its_crate() {
             let Some((own, above)) = module.split_last() else {
                 continue;
             };
-            // Programs beside a library stand by themselves.
+            // Programs in `bin` are not modules of the library.
             if above.first().is_some_and(|folder| folder == "bin") {
                 continue;
             }
@@ -85,7 +85,7 @@ fn a_circle_is_seen_through_groups_other_names_and_paths_in_code() {
     }
 }
 
-/// Returns the modules of each crate, with its folder.
+/// Returns the modules of each crate, with the crate's folder.
 fn crates() -> Vec<(String, Tree)> {
     let own = Path::new(env!("CARGO_MANIFEST_DIR"));
     let entries = fs::read_dir(own.join("../crates")).expect("the crates can be listed");
@@ -103,7 +103,7 @@ fn crates() -> Vec<(String, Tree)> {
     folders.iter().map(tree).collect()
 }
 
-/// Tells whether all lie in one folder, or are its module.
+/// Returns whether all modules are in one folder, or are its module.
 fn is_in_one_folder(circle: &[Module]) -> bool {
     let Some(first) = circle.first().and_then(|module| module.first()) else {
         return false;
@@ -165,7 +165,7 @@ impl Tree {
         arrows
     }
 
-    /// Returns the module that a path written in `from` leads into, by the names that modules give away, and what is left.
+    /// Returns the module that a path in `from` leads to, following re-exports, and the rest of the path.
     fn follow(&self, from: &Module, path: &[String]) -> Option<(Module, Vec<String>)> {
         let (mut module, mut rest) = self.resolve(from, path)?;
         for _ in 0..5 {
@@ -215,7 +215,7 @@ impl Tree {
             .then(|| (module, rest.to_vec()))
     }
 
-    /// Returns each set of modules that all lead to each other.
+    /// Returns each set of modules that all reach each other.
     fn circles(&self) -> Vec<Vec<Module>> {
         let arrows = self.arrows();
         let reached: BTreeMap<&Module, BTreeSet<&Module>> = arrows
@@ -257,7 +257,8 @@ impl Tree {
     }
 }
 
-/// Lists every path that a text writes from `crate`, `self`, `super` or a module of its own; tests and comments left out.
+/// Lists every path in a text that starts with `crate`, `self`, `super` or a child module, except in tests and
+/// comments.
 fn paths(text: &str) -> Vec<(Vec<String>, bool)> {
     let text = text.split("#[cfg(test)]\nmod ").next().unwrap_or_default();
     let lines = text
@@ -294,7 +295,7 @@ fn paths(text: &str) -> Vec<(Vec<String>, bool)> {
     found
 }
 
-/// Splits a statement that ends in `use …;` into what stands before, and the tree.
+/// Splits a statement that ends in `use …;` into the text before, and the tree.
 fn use_of(statement: &str) -> Option<(&str, &str)> {
     let at = statement.rfind("use ")?;
     let (before, tree) = statement.split_at(at);
@@ -342,7 +343,7 @@ fn leaves(tree: &str) -> Vec<Vec<String>> {
     found
 }
 
-/// Lists the paths in code: names with `::` between them.
+/// Lists the paths in code: names joined by `::`.
 fn words(code: &str) -> Vec<Vec<String>> {
     let is_part = |letter: char| letter.is_alphanumeric() || letter == '_' || letter == ':';
     code.split(|letter| !is_part(letter))

@@ -1,4 +1,4 @@
-//! What crates.io asks of the crates that are published, without asking it.
+//! Checks what crates.io requires of published crates, without contacting it.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -9,7 +9,7 @@ use std::{
 
 use serde_json::Value;
 
-/// Crates that are not published: those of our own use, and the program, whose name belongs to others there.
+/// Crates that are not published: internal ones, and the program, whose name belongs to another crate there.
 const KEPT: &[&str] = &[
     "interlock",
     "interlock-bench",
@@ -18,7 +18,7 @@ const KEPT: &[&str] = &[
     "xtask",
 ];
 
-/// Asks Cargo for the packages of the workspace.
+/// Returns the packages of the workspace, from Cargo.
 fn packages() -> Vec<Value> {
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let output = Command::new(cargo)
@@ -36,7 +36,7 @@ fn text<'a>(value: &'a Value, key: &str) -> &'a str {
     value[key].as_str().unwrap_or_default()
 }
 
-/// The dependencies on crates of ours that are published with a package: those that name a version.
+/// Returns the dependencies on our own crates that are published with a package: those with a version.
 fn published(package: &Value) -> impl Iterator<Item = &Value> {
     let all = package["dependencies"].as_array().into_iter().flatten();
     all.filter(|one| one["path"].is_string() && text(one, "req") != "*")
@@ -60,7 +60,7 @@ fn what_is_published_says_what_it_is_and_needs_only_what_is_published() {
         for need in own.filter(|one| one["path"].is_string()) {
             let (other, wanted) = (text(need, "name"), text(need, "req"));
             let is_versioned = wanted == format!("^{}", text(package, "version"));
-            // A development dependency without a version is left out of what is published.
+            // Cargo omits a development dependency without a version from the published crate.
             let is_left_out = text(need, "kind") == "dev" && wanted == "*";
             assert!(is_versioned || is_left_out, "{name} needs {other} {wanted}");
             assert!(
@@ -71,7 +71,7 @@ fn what_is_published_says_what_it_is_and_needs_only_what_is_published() {
     }
 }
 
-/// A crate is published after all that it names with a version, also for its tests.
+/// A crate is published after all crates that it names with a version, also for its tests.
 #[test]
 fn the_crates_have_an_order_in_which_they_are_published() {
     let mut waiting: BTreeMap<String, BTreeSet<String>> = packages()
@@ -89,7 +89,7 @@ fn the_crates_have_an_order_in_which_they_are_published() {
     }
 }
 
-/// The path without `.` and `..`, links left as they are: a package holds what a link leads to.
+/// Removes `.` and `..` from a path without resolving links, because a package contains what a link leads to.
 fn plain(path: &Path) -> PathBuf {
     let mut plain = PathBuf::new();
     for part in path.components() {

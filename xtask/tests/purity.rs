@@ -1,8 +1,8 @@
-//! What is absent from the crates: the layers hold, and the engine is pure.
+//! Checks what the crates do not depend on: the layers hold, and the engine is pure.
 
 use std::{collections::BTreeSet, path::Path, process::Command};
 
-/// Every crate of the house, from the ground up: a crate knows only what stands before it.
+/// Our crates from the bottom up: a crate depends only on those before it.
 const LAYERS: &[&str] = &[
     "interlock-tool-names",
     "interlock-json",
@@ -45,14 +45,14 @@ const LAYERS: &[&str] = &[
     "interlock-console",
     "interlock",
 ];
-/// Crates that are never shipped, and that nothing shipped may need.
+/// Crates that are never shipped, and that no shipped crate may need.
 const OWN_USE: &[&str] = &[
     "interlock-testkit",
     "interlock-fixture",
     "interlock-bench",
     "xtask",
 ];
-/// Crates that are as pure as the engine, by their folder.
+/// Crates that are as pure as the engine, by folder.
 const PURE: &[&str] = &[
     "core",
     "expr",
@@ -65,14 +65,14 @@ const PURE: &[&str] = &[
     "validate",
     "view",
 ];
-/// The crates of the engine, from the ground up.
+/// The crates of the engine, from the bottom up.
 const ENGINE: &[&str] = &[
     "interlock-machine",
     "interlock-run",
     "interlock-judge",
     "interlock-core",
 ];
-/// What the engine may be made of, besides its own crates.
+/// The permitted dependencies of the engine, besides its own crates.
 const PARTS: &[&str] = &[
     "globset",
     "indexmap",
@@ -82,7 +82,7 @@ const PARTS: &[&str] = &[
     "serde_json",
     "sha2",
 ];
-/// Parts that only the crates named beside them may use.
+/// Dependencies that only the crates listed with them may use.
 const KEPT_TO: &[(&str, &[&str])] = &[
     ("minijinja", &["interlock-expr"]),
     ("rusqlite", &["interlock-store"]),
@@ -107,7 +107,7 @@ const KEPT_TO: &[(&str, &[&str])] = &[
         ],
     ),
 ];
-/// What the engine has nowhere below it, by what it would bring.
+/// Crates that must not be below the engine, by the impurity they bring.
 const IMPURE: &[(&str, &[&str])] = &[
     (
         "an async runtime",
@@ -175,7 +175,7 @@ const IMPURE: &[(&str, &[&str])] = &[
     ),
 ];
 
-/// Licences that a program under the Apache License 2.0 may be shipped with.
+/// Licences that may be shipped with a program under the Apache License 2.0.
 const PERMISSIVE: &[&str] = &[
     "Apache-2.0",
     "BSD-2-Clause",
@@ -188,13 +188,13 @@ const PERMISSIVE: &[&str] = &[
     "Zlib",
 ];
 
-/// One crate and what it names as dependencies.
+/// A crate and its dependencies.
 struct Crate {
     name: String,
     needs: BTreeSet<String>,
 }
 
-/// Asks Cargo for a tree of what is built, development dependencies left out.
+/// Returns Cargo's dependency tree, without development dependencies.
 fn tree(arguments: &[&str]) -> String {
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let output = Command::new(cargo)
@@ -212,10 +212,10 @@ fn first_word(line: &str) -> &str {
     line.split(' ').next().unwrap_or_default()
 }
 
-/// Every crate of the workspace with its direct dependencies.
+/// Returns every crate of the workspace with its direct dependencies.
 fn crates() -> Vec<Crate> {
     let mut crates: Vec<Crate> = Vec::new();
-    // A crate that stood below another one before would be listed without what it needs.
+    // With deduplication, a crate that already occurred below another would be listed without its dependencies.
     let all = [
         "--workspace",
         "--no-dedupe",
@@ -270,7 +270,7 @@ fn the_engine_has_nothing_impure_below_it() {
     }
 }
 
-/// Clippy takes its settings from the folder of a crate, so that each pure one has them.
+/// Clippy reads its settings from the folder of a crate, so each pure crate has its own copy.
 #[test]
 fn what_is_pure_is_held_alike() {
     let crates = Path::new(env!("CARGO_MANIFEST_DIR")).join("../crates");
@@ -364,7 +364,7 @@ fn everything_shipped_has_a_permissive_licence() {
     }
 }
 
-/// A single user builds and starts nothing of what a team needs.
+/// The program for a single user depends on nothing that only a team needs.
 #[test]
 fn the_program_itself_knows_no_server() {
     let tree = tree(&["--package", "interlock", "--prefix", "none"]);
@@ -374,7 +374,7 @@ fn the_program_itself_knows_no_server() {
     }
 }
 
-/// Tells whether every part of a licence leaves a choice that is permissive.
+/// Returns whether every part of a licence offers a permissive choice.
 fn is_permissive(licence: &str) -> bool {
     let plain = licence.replace(['(', ')'], "").replace('/', " OR ");
     plain.split(" AND ").all(|part| {

@@ -1,8 +1,9 @@
-//! The way of a judged call through the files, as `ARCHITECTURE.md` tells it: short enough to be followed in a sitting.
+//! Checks the path of a judged call through the files, as described in `ARCHITECTURE.md`: short enough to follow in a
+//! sitting.
 
 use std::{collections::BTreeSet, fs, path::Path};
 
-/// Files from the standard input of a hook to its standard output.
+/// Maximum number of files from a hook's standard input to its standard output.
 const FILES_MAX: usize = 20;
 
 #[test]

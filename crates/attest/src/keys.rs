@@ -136,7 +136,7 @@ impl PublicKey {
         bytes.map(|byte| format!("{byte:02x}")).collect()
     }
 
-    /// Tells whether `signature` over `bytes` is this key's.
+    /// Returns whether `signature` over `bytes` is this key's.
     #[must_use]
     pub fn has_signed(&self, bytes: &[u8], signature: &[u8]) -> bool {
         UnparsedPublicKey::new(&ED25519, self.0)

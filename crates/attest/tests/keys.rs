@@ -1,4 +1,4 @@
-//! Keys: the text of each, and what is no key.
+//! Keys: their text forms, and texts that are not keys.
 
 use interlock_attest::{KeyError, PublicKey, SecretKey, public_keys, read_signature};
 

@@ -1,4 +1,4 @@
-//! Properties of envelopes: what is written is read alike, and no byte of one can be changed.
+//! Properties of envelopes: reading restores what was written, and a change of any byte is detected.
 
 use interlock_attest::{Envelope, Signature, pae, verify};
 use proptest::prelude::*;
@@ -44,7 +44,7 @@ fn every_byte_of_an_envelope_counts() {
         .into_bytes();
     verify(&good, &trusted, &expected(&require)).unwrap();
     for at in 0..good.len() {
-        // Every bit by itself, and bytes that JSON and Base64 treat in a special way.
+        // Every single bit, and bytes that JSON and Base64 treat specially.
         let bits = (0..8).map(|bit| good[at] ^ 1 << bit);
         let special = *b" \n\\\"/+-_=,:{}[]";
         for byte in bits.chain(special) {

@@ -1,10 +1,10 @@
-//! Attestations that are forged, replayed, foreign, expired or tampered with, each with its code and sentence.
+//! Attestations that are forged, replayed, foreign, expired or modified, each with its code and message.
 
 use interlock_attest::{BYTES_MAX, Envelope, Signature, Statement, verify};
 
 use crate::made::{COMMIT, MACHINE, NOW_MS, expected, key, names, statement, unsigned};
 
-/// Checks that an attestation is refused with a code and words of its sentence.
+/// Checks that an attestation is refused with a code and words of its message.
 #[track_caller]
 fn check(bytes: impl AsRef<[u8]>, code: &str, says: &str) {
     let refused = verify(bytes.as_ref(), &[key(1).public()], &expected(&[])).unwrap_err();
@@ -12,14 +12,14 @@ fn check(bytes: impl AsRef<[u8]>, code: &str, says: &str) {
     assert!(refused.to_string().contains(says), "{refused}");
 }
 
-/// Signs a statement after a change of it.
+/// Signs a statement after changing it.
 fn changed(change: impl FnOnce(&mut Statement)) -> String {
     let mut one = statement();
     change(&mut one);
     unsigned(&one).signed(&key(1)).to_json()
 }
 
-/// Signs a payload after a replacement in its text.
+/// Signs a payload after replacing a part of its text.
 fn replaced(from: &str, to: &str) -> String {
     let text = serde_json::to_string(&statement()).unwrap();
     assert!(text.contains(from), "{from} in {text}");
@@ -88,21 +88,21 @@ fn a_signature_must_be_there_fit_and_be_trusted() {
     check(envelope.to_json(), "unsigned", "not signed");
     let foreign = envelope.clone().signed(&key(2));
     check(foreign.to_json(), "unknown_key", &key(2).public().id());
-    // Under the name of the trusted key.
+    // With the id of the trusted key.
     let mut forged = foreign.clone();
     forged.signatures[0].key = key(1).public().id();
     check(forged.to_json(), "wrong_signature", "changed or forged");
     let mut nameless = envelope.clone().signed(&key(1));
     nameless.signatures[0].key = String::new();
     check(nameless.to_json(), "unknown_key", "a key without id");
-    // A signature over the payload alone is none over the envelope.
+    // A signature over the payload alone is not valid for the envelope.
     let mut bare = envelope.clone();
     bare.signatures.push(Signature {
         key: key(1).public().id(),
         bytes: key(1).sign(&envelope.payload),
     });
     check(bare.to_json(), "wrong_signature", &key(1).public().id());
-    // The signature of one statement under another.
+    // The signature of one statement on another.
     let mut moved = unsigned(&Statement {
         predicate_type: "x".to_owned(),
         ..statement()

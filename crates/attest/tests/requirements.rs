@@ -1,10 +1,10 @@
-//! What can be required of a statement, and what it says when that is not met.
+//! Requirements on a statement, and the messages if they are not met.
 
 use interlock_attest::{Statement, verify};
 
 use crate::made::{expected, guard, key, names, statement, unsigned};
 
-/// Checks a statement against what is required; `says` is part of the refusal, or empty.
+/// Checks a statement against requirements; `says` is a part of the refusal, or empty.
 #[track_caller]
 fn check(one: &Statement, require: &[&str], says: &str) {
     let require = names(require);
@@ -93,7 +93,7 @@ fn an_approval_covers_the_commit_or_does_not_count() {
         &["approved"],
         "the approval a9 by ana does not cover this commit: `a.js` changed after it",
     );
-    // A person who lets one call run has said nothing of the work.
+    // A person who allows one call has not approved the work.
     one.predicate.approvals[0].on_commit = true;
     one.predicate.approvals[0].kind = "call".to_owned();
     check(&one, &["approved"], "no person has approved a transition");

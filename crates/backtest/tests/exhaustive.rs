@@ -1,4 +1,4 @@
-//! The placement against a search that knows no shortcut: every way through the workflow is tried with real runs.
+//! Compares the placement with an exhaustive search, which tries every path through the workflow with real runs.
 
 use interlock_backtest::{Backtester, Options};
 use interlock_core::{
@@ -17,7 +17,7 @@ use proptest::prelude::*;
 use serde_json::{Value, json};
 
 const STATES: [&str; 4] = ["a", "b", "c", "d"];
-/// What a state may allow, and what sessions are made of.
+/// The calls that states may allow and that sessions consist of.
 const CALLS: [(&str, &str, &str); 6] = [
     ("Read", "file_path", "/project/x"),
     ("Edit", "file_path", "/project/x"),
@@ -27,17 +27,17 @@ const CALLS: [(&str, &str, &str); 6] = [
     ("Bash", "command", "git push"),
 ];
 
-/// A state: what it allows, its limit of calls, and where its events lead, with which demands.
+/// A state: its allowed calls, its limit of calls, and the targets and conditions of its events.
 #[derive(Debug, Clone)]
 struct Made {
     tools: u8,
     commands: u8,
     limit: Option<u64>,
-    /// How many files may be written in one stay.
+    /// Maximum number of files written in one stay.
     files: Option<u64>,
-    /// The target, whether evidence is asked for, and whether a person is.
+    /// The target, whether evidence is required, and whether a person is asked.
     events: Vec<(usize, bool, bool)>,
-    /// The same of the event that leads to the next state.
+    /// The same two conditions for the event that leads to the next state.
     onward: (bool, bool),
 }
 
@@ -80,7 +80,7 @@ fn machine(states: &[Made], interrupt: bool, since: &str) -> Machine {
             state["max_files_per_state"] = json!(files);
         }
         let mut on = serde_json::Map::new();
-        // Every state can be reached.
+        // Every state is reachable.
         let onward = (place + 1, one.onward.0, one.onward.1);
         for (at, (target, guarded, asks)) in [onward].iter().chain(&one.events).enumerate() {
             let target = STATES.get(*target).copied().unwrap_or("done");
@@ -109,7 +109,7 @@ fn machine(states: &[Made], interrupt: bool, since: &str) -> Machine {
     load(&source, None, &NoWorkflows).unwrap().machine
 }
 
-/// Calls by their numbers, with how each ended.
+/// Makes a session from calls by number, each with whether it succeeded.
 fn session(calls: &[(usize, bool)]) -> Session {
     let made = calls.iter().enumerate().map(|(index, (kind, ok))| {
         let (tool, field, about) = CALLS.get(*kind).copied().unwrap();
@@ -169,9 +169,9 @@ fn proposed(one: &Call) -> ToolCall {
     call(&Scenario::default(), &line, one.id.clone())
 }
 
-/// Every run that one gets to without a call.
+/// Returns every run that is reachable without a call.
 ///
-/// Between two calls runs differ in the state, in what a person is asked, and in whether the state was entered anew.
+/// Between two calls, runs differ in the state, in the pending requests, and in whether the state was entered again.
 fn reached(machine: &Machine, from: &Run) -> Vec<Run> {
     let entered = from.root.stay.entered_seq;
     let key = |run: &Run| {
@@ -214,7 +214,7 @@ fn reached(machine: &Machine, from: &Run) -> Vec<Run> {
     all
 }
 
-/// The fewest refusals by trying everything; and whether each call passes somewhere.
+/// Returns the minimum number of refusals by trying everything, and notes which calls pass somewhere.
 fn exhaustive(machine: &Machine, run: &Run, calls: &[Call], passes: &mut [bool]) -> u64 {
     let Some((first, rest)) = calls.split_first() else {
         return 0;

@@ -1,4 +1,4 @@
-//! Sessions, and where they are placed: each call in a line, with what the best placement says of it.
+//! Sessions and their placements: each call on one line, with the verdict of the best placement.
 
 use std::fmt::Write as _;
 
@@ -8,7 +8,7 @@ use interlock_sessions::{Call, Ended, Format, Losses, Session};
 use interlock_simulate::Scenario;
 use serde_json::{Value, json};
 
-/// Plans, edits and tests; a person lets it end.
+/// A workflow that plans, edits and tests; a person approves its end.
 fn bugfix() -> Value {
     json!({
         "id": "bugfix", "initial": "planning",
@@ -50,7 +50,7 @@ fn call(tool: &str, input: Value) -> Call {
     }
 }
 
-/// Makes a call from one line: `read FILE`, `edit FILE`, or a shell line with its exit code behind `=`.
+/// Makes a call from one line: `read FILE`, `edit FILE`, or a shell line with its exit code after `=`.
 fn short(line: &str) -> Call {
     if let Some(file) = line.strip_prefix("read ") {
         return call("Read", json!({"file_path": format!("/project/{file}")}));
@@ -161,7 +161,7 @@ fn a_session_that_fits_is_refused_nothing() {
     );
 }
 
-/// Without the tests the push is refused wherever the run may have been.
+/// Without the tests, the push is refused in every possible state.
 #[test]
 fn what_no_placement_allows_is_named() {
     let found = check(
@@ -190,7 +190,7 @@ fn what_no_placement_allows_is_named() {
     );
 }
 
-/// An edit after the tests makes them stale; the placement cannot pass the push by being late.
+/// An edit after the tests makes them stale; no placement lets the push pass.
 #[test]
 fn evidence_ages_in_every_placement() {
     let found = check(
@@ -217,7 +217,7 @@ fn an_exit_code_that_is_missing_is_not_0() {
     assert_eq!((found.fewest, found.exits_unknown), (0, 1));
 }
 
-/// Calls with the same arguments are read once, and each ends as it ended.
+/// Calls with the same arguments are parsed once, but each keeps its own result.
 #[test]
 fn the_same_line_counts_by_how_it_ended() {
     let found = check(
@@ -233,7 +233,7 @@ fn the_same_line_counts_by_how_it_ended() {
     assert_eq!(found.fewest, 0);
 }
 
-/// The same call is another one in another project.
+/// The same call differs between projects.
 #[test]
 fn each_session_is_judged_where_it_took_place() {
     let mut tester = Backtester::new(&machine(&bugfix()), Options::default()).unwrap();
@@ -288,7 +288,7 @@ fn a_call_that_did_not_run_costs_nothing() {
     assert!(found.everywhere.is_empty());
 }
 
-/// Where the recording has the transitions, no other is taken.
+/// If the recording contains transitions, no others are taken.
 #[test]
 fn recorded_transitions_are_kept() {
     let mut session = session("edit a.py\nread a.py\nedit a.py");
@@ -326,7 +326,7 @@ fn rules_that_made_no_difference_are_listed() {
     );
 }
 
-/// With a limit of calls the placement is late enough, and no later.
+/// With a limit of calls, the placement enters the next state late enough, and no later.
 #[test]
 fn limits_are_counted() {
     let mut workflow = bugfix();

@@ -1,31 +1,31 @@
-//! What the program is called with.
+//! The arguments of the program.
 
 use anyhow::{Context as _, Result, bail};
 
-/// Those that take minutes: measured only where the folder of the peers is named.
+/// Benchmarks that take minutes; they run only if the folder of the peers is given.
 const PEERS: &[&str] = &["steps", "pipeline", "checkers", "mine"];
 
-/// Which programs are measured, and what of them.
+/// The programs to measure, and the chosen benchmarks.
 #[derive(Debug, Default)]
 pub(crate) struct Arguments {
     /// The program under test.
     pub(crate) interlock: String,
-    /// The smallest program of the same language.
+    /// The smallest Rust program.
     pub(crate) hello: String,
-    /// The script that measures the library beside the engine.
+    /// The script that measures the library with which the engine is compared.
     pub(crate) beside: String,
-    /// The script that drives a browser; empty: none is measured.
+    /// The script that drives a browser; empty if none is measured.
     pub(crate) browser: String,
-    /// The MCP server that everyone stands in front of.
+    /// The MCP server behind all gateways.
     pub(crate) fixture: String,
-    /// The folder of those that runs are measured beside; then only those are measured.
+    /// The folder of the peers of runs; if given, only the comparisons with them run.
     pub(crate) peers: String,
-    /// What is chosen; all of it when empty.
+    /// The chosen benchmarks; empty for all.
     chosen: Vec<String>,
 }
 
 impl Arguments {
-    /// Reads options and names.
+    /// Parses options and names.
     pub(crate) fn read(words: &[String], names: &[&str]) -> Result<Self> {
         let mut arguments = Self::default();
         let mut words = words.iter();
@@ -48,7 +48,7 @@ impl Arguments {
         Ok(arguments)
     }
 
-    /// Returns whether the measurement is asked for.
+    /// Returns whether the benchmark is to run.
     pub(crate) fn wants(&self, name: &str) -> bool {
         if self.peers.is_empty() == PEERS.contains(&name) {
             return false;

@@ -1,4 +1,4 @@
-//! Backtests: made-up sessions of the length of real ones, read and placed in a shipped workflow.
+//! Backtests: generated sessions of realistic length, parsed and placed in a shipped workflow.
 
 use std::{
     fmt::Write as _,
@@ -16,12 +16,12 @@ use serde_json::{Value, json};
 
 use crate::{arguments::Arguments, sample::median, table::Table};
 
-/// Calls of each session.
+/// Number of calls in each session.
 const CALLS: usize = 400;
 const SESSIONS: usize = 50;
-/// Parts of the project that the sessions work in: as few as people work in, or one for each.
+/// Number of project parts that the sessions work in: few, as in practice, or one for each session.
 const PARTS: [usize; 2] = [7, SESSIONS];
-/// For as many calls as 20,000 a second are.
+/// Time limit per call, equal to 20,000 calls a second.
 const PER_CALL: Duration = Duration::from_micros(50);
 
 pub(crate) fn sessions(_: &Arguments, table: &mut Table) -> Result<()> {
@@ -31,7 +31,7 @@ pub(crate) fn sessions(_: &Arguments, table: &mut Table) -> Result<()> {
     Ok(())
 }
 
-/// Measures sessions that work in so many parts of the project: calls are made again in the same part alone.
+/// Measures sessions that work in this many parts of the project: calls repeat only within the same part.
 fn of_parts(parts: usize, table: &mut Table) -> Result<()> {
     let sessions = 0..SESSIONS;
     let files: Vec<String> = sessions.map(|one| transcript(one, one % parts)).collect();
@@ -76,7 +76,7 @@ fn of_parts(parts: usize, table: &mut Table) -> Result<()> {
     Ok(())
 }
 
-/// Writes a session as Claude Code does: looking, editing, testing, again and again.
+/// Writes a session in Claude Code's format: looking, editing, testing, repeatedly.
 fn transcript(session: usize, part: usize) -> String {
     let mut text = String::new();
     for index in 0..CALLS {
@@ -113,7 +113,7 @@ fn transcript(session: usize, part: usize) -> String {
     text
 }
 
-/// The tool, its arguments, and what it returned.
+/// Returns the tool, its arguments and its result.
 fn call(index: usize, part: usize, file: &str) -> (&'static str, Value, Value) {
     let shell = |line: String| {
         let returned = json!({"stdout": "x".repeat(600), "stderr": "", "interrupted": false});

@@ -1,4 +1,4 @@
-//! The engine beside XState: transitions a second, on one machine, of one workflow.
+//! Compares the engine with XState: transitions a second with the same workflow.
 
 use std::{
     process::{Command, Stdio},
@@ -24,7 +24,7 @@ use crate::{
     workflow,
 };
 
-/// Turns taken, so that a machine that is busy for a while slows both.
+/// Number of alternations, so that load on the machine slows both.
 const TURNS: usize = 5;
 
 /// Measures a guarded transition that changes the context, decided and folded.
@@ -51,7 +51,7 @@ fn a_second(took: Duration) -> f64 {
     1.0 / took.as_secs_f64()
 }
 
-/// Times one transition of ours.
+/// Measures one transition of ours.
 fn one() -> Result<Duration> {
     let machine = workflow::machine(&workflow::rounds())?;
     let mut run = begun(&machine);
@@ -85,7 +85,7 @@ fn one() -> Result<Duration> {
     Ok(took)
 }
 
-/// Times one transition of theirs, as their script prints it.
+/// Returns the time of one of their transitions, as printed by their script.
 fn other(script: &str) -> Result<Duration> {
     let mut node = Command::new("node");
     let output = node.arg(script).stdin(Stdio::null()).output()?;

@@ -1,4 +1,4 @@
-//! The page of the console in a real browser: long runs, a large graph, many readers, memory.
+//! Measures the console's page in a real browser: long runs, a large graph, many readers, memory.
 
 use std::{
     process::{Command, Stdio},
@@ -17,18 +17,18 @@ use crate::{
     table::Table,
 };
 
-/// States of the large workflow.
+/// Number of states in the large workflow.
 const STATES: usize = 500;
-/// Readers of one stream.
+/// Number of readers of one stream.
 const READERS: usize = 50;
 
 const PAINT: Duration = Duration::from_secs(1);
 const STEP: Duration = Duration::from_millis(50);
-/// What a person still waits for: comparing and judging two hundred thousand events.
+/// Time limit for comparing and judging two hundred thousand events.
 const WAIT: Duration = Duration::from_secs(10);
 const NEWS: Duration = Duration::from_secs(1);
 
-/// Measures what a person sees.
+/// Measures the page as a person uses it.
 pub(crate) fn page(arguments: &Arguments, table: &mut Table) -> Result<()> {
     if arguments.browser.is_empty() {
         return Ok(());
@@ -88,7 +88,7 @@ pub(crate) fn page(arguments: &Arguments, table: &mut Table) -> Result<()> {
     readers(&home, &mut page, &one, table)
 }
 
-/// Has many readers follow a run, and measures until the last of them has heard of an event.
+/// Measures the time until the last of many readers of a run receives an event.
 fn readers(home: &Home, page: &mut Page, run: &RunId, table: &mut Table) -> Result<()> {
     let path = format!("stream?run={run}&after={run}:{EVENTS}");
     let mut streams = (0..READERS)
@@ -121,7 +121,7 @@ fn readers(home: &Home, page: &mut Page, run: &RunId, table: &mut Table) -> Resu
     Ok(())
 }
 
-/// Returns how much memory this process has, in KiB.
+/// Returns the resident memory of this process, in KiB.
 fn memory() -> Result<u32> {
     let status = std::fs::read_to_string("/proc/self/status")?;
     let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));
@@ -130,7 +130,7 @@ fn memory() -> Result<u32> {
     Ok(number.parse()?)
 }
 
-/// Has a browser look at the runs.
+/// Runs the browser script on the runs.
 fn measured(script: &str, address: String, runs: [&RunId; 3]) -> Result<Value> {
     let mut node = Command::new("node");
     node.arg(script).arg(address);
@@ -140,7 +140,7 @@ fn measured(script: &str, address: String, runs: [&RunId; 3]) -> Result<Value> {
     Ok(serde_json::from_slice(&output.stdout)?)
 }
 
-/// What the browser measured.
+/// The results of the browser script.
 struct Found<'v>(&'v Value);
 
 impl Found<'_> {

@@ -1,4 +1,4 @@
-//! A large workflow, checked by the program itself.
+//! Measures the check of a large workflow by the program.
 
 use std::{
     fs,
@@ -14,7 +14,7 @@ use crate::{arguments::Arguments, sample, table::Table, workflow};
 const STATES: usize = 1_000;
 const TARGET: Duration = Duration::from_millis(300);
 
-/// Measures `interlock check`, from the start of the process to its end.
+/// Measures `interlock check` from the start of the process to its end.
 pub(crate) fn check(arguments: &Arguments, table: &mut Table) -> Result<()> {
     let folder = tempfile::tempdir()?;
     let file = folder.path().join("ring.json");

@@ -1,4 +1,4 @@
-//! The console over HTTP: a step of the scrubber in a long run, and a list of many runs.
+//! Measures the console over HTTP: a step of the scrubber in a long run, and a list of many runs.
 
 use std::{
     io::{BufRead as _, BufReader, Read as _, Write as _},
@@ -16,20 +16,20 @@ use sha2::{Digest as _, Sha256};
 
 use crate::{arguments::Arguments, log::started, sample::median, table::Table};
 
-/// Events of the long run.
+/// Number of events in the long run.
 pub(crate) const EVENTS: u64 = 100_000;
-/// Runs of the long list.
+/// Number of runs in the long list.
 const RUNS: usize = 10_000;
-/// Events that are written at once.
+/// Number of events appended at once.
 const BATCH: u64 = 2_000;
-/// Requests that a median is taken of.
+/// Number of requests for a median.
 const REQUESTS: u64 = 101;
 
 const STEP: Duration = Duration::from_millis(50);
 const PAINT: Duration = Duration::from_secs(1);
 const LIST: Duration = Duration::from_millis(200);
 
-/// Measures what a person waits for.
+/// Measures the requests that a person waits for.
 pub(crate) fn console(_: &Arguments, table: &mut Table) -> Result<()> {
     let folder = tempfile::tempdir()?;
     let home = Home::at(folder.path().join("state"));
@@ -84,7 +84,7 @@ fn list(table: &mut Table) -> Result<()> {
         }
     }
     let mut page = Page::open(home)?;
-    // The first look reads each run once; then an index knows them.
+    // The first request reads each run once; later ones use an index.
     thread::sleep(Duration::from_secs(3));
     page.get("runs")?;
     let mut times = Vec::new();
@@ -102,7 +102,7 @@ fn end(mut log: RunLog) -> Result<()> {
     Ok(log.append(count, 2_000, &[Event::RunCancelled { by }])?)
 }
 
-/// Makes a run that was paused and resumed for long.
+/// Creates a run that was paused and resumed many times.
 pub(crate) fn long_run(home: &Home) -> Result<RunId> {
     let mut log = started(home)?.log;
     let mut seq = log.count()?;
@@ -129,7 +129,7 @@ pub(crate) fn paused_or_resumed(seq: u64) -> Event {
 pub(crate) struct Stream(BufReader<TcpStream>);
 
 impl Stream {
-    /// Reads until a line holds `wanted`.
+    /// Reads until a line contains `wanted`.
     pub(crate) fn until(&mut self, wanted: &str) -> Result<()> {
         let mut line = String::new();
         while !line.contains(wanted) {
@@ -140,7 +140,7 @@ impl Stream {
     }
 }
 
-/// A page that was let in, with one connection.
+/// A paired page, with one connection.
 pub(crate) struct Page {
     stream: BufReader<TcpStream>,
     port: u16,
@@ -186,7 +186,7 @@ impl Page {
         format!("http://localhost:{}/", self.port)
     }
 
-    /// Follows a stream on a connection of its own.
+    /// Opens a stream on a separate connection.
     pub(crate) fn follow(&self, path: &str) -> Result<Stream> {
         let (port, bearer) = (self.port, &self.bearer);
         let request = format!(
@@ -200,7 +200,7 @@ impl Page {
         Ok(stream)
     }
 
-    /// Asks for something; returns how long the whole answer took.
+    /// Sends a request; returns the time until the whole response was read.
     fn get(&mut self, path: &str) -> Result<Duration> {
         let begun = Instant::now();
         self.send("GET", path, "")?;

@@ -1,4 +1,4 @@
-//! Durable runs beside LangGraph, DBOS and Restate: steps that do nothing, each kept before the next begins.
+//! Compares durable runs with LangGraph, DBOS and Restate: steps that do nothing, each stored before the next begins.
 
 mod nothing;
 mod peers;
@@ -25,20 +25,20 @@ use crate::{arguments::Arguments, table::Table};
 use nothing::Nothing;
 use peers::{Found, Peer};
 
-/// Steps of the run that is alone.
+/// Number of steps of the single run.
 const STEPS: u64 = 2_000;
-/// Runs at once.
+/// Number of concurrent runs.
 const RUNS: usize = 200;
-/// Steps of each of these.
+/// Number of steps of each concurrent run.
 const EACH: u64 = 50;
-/// Steps behind a run that is taken up again; each leaves two events or more.
+/// Number of steps before a run is resumed; each writes two events or more.
 const BEHIND: u64 = 5_000;
-/// Threads that carry runs out at once; the peers have as many.
+/// Number of threads that execute runs; the peers use as many.
 const THREADS: usize = 8;
-/// Turns taken, so that a machine that is busy for a while slows everyone.
+/// Number of alternations, so that load on the machine slows everyone.
 const TURNS: usize = 3;
 
-/// One state over and over, until the host says that it failed.
+/// One state repeated until the host reports that it failed.
 const STEPS_OF_NOTHING: &str = "\
 start-at: step
 states:
@@ -46,10 +46,10 @@ states:
   last: {tool: bash, arguments: {command: ':'}}
 ";
 
-/// Measures ours beside every peer, at both durabilities.
+/// Measures ours and every peer, at both durabilities.
 pub(crate) fn peers(arguments: &Arguments, table: &mut Table) -> Result<()> {
     let folder = Path::new(&arguments.peers);
-    // What survives a killed process is the bar; what survives a power loss stands beside it.
+    // The target is for surviving a killed process; surviving a power loss is only reported.
     for (durability, word) in [
         (Durability::Process, "process"),
         (Durability::Power, "power"),
@@ -131,7 +131,7 @@ fn rate(steps: u64, begun: Instant) -> f64 {
     steps as f64 / begun.elapsed().as_secs_f64()
 }
 
-/// Where runs are made.
+/// The place where runs are created.
 struct RunRoom {
     home: Home,
     project: PathBuf,
@@ -164,7 +164,7 @@ impl RunRoom {
         Ok(started.log.kept())
     }
 
-    /// Makes a run and carries it out to its end.
+    /// Creates a run and executes it to its end.
     fn play(&self, steps: u64) -> Result<()> {
         let mut host = Nothing::of(self.begin()?, steps, false);
         let halt = drive(&self.machine, &mut host)?;
@@ -192,7 +192,7 @@ impl RunRoom {
         })
     }
 
-    /// Makes a run and leaves it, as a process that is killed does, before its last step.
+    /// Creates a run and abandons it before its last step, as a killed process does.
     fn leave(&self, steps: u64) -> Result<RunId> {
         let mut host = Nothing::of(self.begin()?, steps, true);
         let halt = drive(&self.machine, &mut host);

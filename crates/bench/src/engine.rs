@@ -1,4 +1,4 @@
-//! One decision on one tool call, without a shell line and without a disk.
+//! Measures one decision on one tool call, without a shell line and without a disk.
 
 use std::time::Duration;
 
@@ -62,7 +62,7 @@ pub(crate) fn begun(machine: &Machine) -> Run {
     decision.events.iter().fold(run, evolve)
 }
 
-/// Gives a command a time.
+/// Returns a command with a fixed time.
 pub(crate) fn command(ask: CommandKind) -> Command {
     Command {
         at_ms: 1_000,
@@ -70,7 +70,7 @@ pub(crate) fn command(ask: CommandKind) -> Command {
     }
 }
 
-/// Makes a call of one of the tools of Claude Code.
+/// Returns a call of one of Claude Code's tools.
 pub(crate) fn call(name: &str, input: &Value) -> ToolCall {
     let known = tool(ClientId::ClaudeCode, name);
     let proposal = Proposal {

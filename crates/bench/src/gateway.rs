@@ -1,4 +1,4 @@
-//! A tool call through the gateway beside the direct call, and beside other gateways.
+//! Compares a tool call through the gateway with the direct call, and with other gateways.
 
 use std::{
     env,
@@ -19,17 +19,17 @@ use crate::{
     table::{Table, ratio, shown},
 };
 
-/// Rounds in which everyone takes a turn, and calls of a turn.
+/// Number of rounds, and of calls per contender and round.
 const ROUNDS: usize = 40;
 const CALLS: usize = 50;
-/// Calls of each before anything is counted.
+/// Number of uncounted calls at the beginning.
 const WARM_UP: usize = 20;
-/// Most that the gateway may add to a call at the median.
+/// Maximum time that the gateway may add to a call at the median.
 const ADDED_MOST: Duration = Duration::from_micros(500);
 const TOOL: &str = "test_simple_text";
 const VERSION: &str = "2025-06-18";
 
-/// Which run holds the project.
+/// The run in the project.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Run {
     None,
@@ -43,14 +43,14 @@ const RUNS: [(Run, &str); 3] = [
     (Run::Guarded, "a guarded run"),
 ];
 
-/// Someone who is called, with the times the calls took.
+/// A program to call, and the times of its calls.
 struct Contender {
     name: String,
     caller: Caller,
     times: Vec<Duration>,
-    /// Beside whom the times stand: the index of a contender.
+    /// The index of the contender to compare with.
     beside: usize,
-    /// What has to live as long as it is called.
+    /// Kept alive while it is called.
     _room: Room,
     _server: Option<Listening>,
 }
@@ -233,7 +233,7 @@ pub(crate) fn http(arguments: &Arguments, table: &mut Table) -> Result<()> {
     Ok(())
 }
 
-/// Makes a project with a run and servers.
+/// Creates a project with a run and servers.
 fn room(run: Run, config: &str) -> Result<Room> {
     let room = Room::new()?;
     let state = match run {
@@ -312,7 +312,7 @@ fn listening(room: &Room, words: &[&str]) -> Result<Listening> {
     Ok(Listening::start(command(room, words)?)?)
 }
 
-/// Starts a program that listens; one that does not say where is told a port and tried until it answers.
+/// Starts a program that listens; one that does not print its address gets a port and is polled until it answers.
 fn listening_to(name: &str, room: Room, words: &[&str], port: Option<&str>) -> Result<Contender> {
     let command = command(&room, words)?;
     let server = match port {
@@ -355,7 +355,7 @@ fn take_turns(all: &mut [Contender]) -> Result<()> {
     Ok(())
 }
 
-/// Returns the time that `percent` of the calls took at most.
+/// Returns the percentile of sorted times.
 fn percentile(times: &[Duration], percent: usize) -> Duration {
     let last = times.len().saturating_sub(1);
     times.get(last * percent / 100).copied().unwrap_or_default()

@@ -1,4 +1,4 @@
-//! A long run, loaded.
+//! Measures the loading of a long run.
 
 use std::time::Duration;
 
@@ -21,7 +21,7 @@ use crate::{arguments::Arguments, engine::call, sample, table::Table, workflow};
 const EVENTS: u64 = 10_000;
 const TARGET: Duration = Duration::from_millis(100);
 
-/// Measures what a hook does first, and what checking the whole log costs.
+/// Measures what each hook does first, and the cost of reading the whole log.
 pub(crate) fn load(_: &Arguments, table: &mut Table) -> Result<()> {
     let folder = tempfile::tempdir()?;
     let home = Home::at(folder.path().join("state"));
@@ -62,7 +62,7 @@ pub(crate) fn started(home: &Home) -> Result<Started> {
     started_with(home, 20)
 }
 
-/// Starts a run of a ring of so many states.
+/// Starts a run of a ring of this many states.
 pub(crate) fn started_with(home: &Home, states: usize) -> Result<Started> {
     let text = workflow::ring(states);
     let machine = workflow::machine(&text)?;
@@ -81,7 +81,7 @@ pub(crate) fn started_with(home: &Home, states: usize) -> Result<Started> {
     Ok(home.start_run(&new, Object::new(), "bench")?)
 }
 
-/// Makes a run of calls, each proposed and recorded.
+/// Creates a run of calls, each proposed and recorded.
 fn written(home: &Home) -> Result<RunLog> {
     let machine = workflow::machine(&workflow::ring(20))?;
     let Started {

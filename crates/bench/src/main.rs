@@ -1,7 +1,7 @@
 //! Measures Interlock against its targets and prints one table. `cargo xtask bench` calls it.
 //!
-//! Everything is a median, and programs that are compared take turns, so that a
-//! busy machine slows both. Never shipped.
+//! Every value is a median, and compared programs alternate, so that load on the machine slows both. This program is
+//! never shipped.
 #![expect(clippy::print_stdout, reason = "the table is the result")]
 
 mod arguments;
@@ -33,7 +33,7 @@ use anyhow::{Context as _, Result};
 use arguments::Arguments;
 use table::Table;
 
-/// A measurement: the word that chooses it, and what does it.
+/// A benchmark: its name and its function.
 type Measurement = (&'static str, fn(&Arguments, &mut Table) -> Result<()>);
 
 const MEASUREMENTS: &[Measurement] = &[

@@ -1,4 +1,4 @@
-//! What a process takes: the most memory that it has at any time, and the time of the processor.
+//! Measures a process: its peak memory and its processor time.
 
 use std::{
     env,
@@ -20,17 +20,17 @@ use crate::{
     table::Table,
 };
 
-/// Makes this program the parent of exactly one other.
+/// The flag that makes this program the parent of exactly one other.
 const PARENT_OF: &str = "--parent-of";
-/// Set where the child must end well.
+/// Set if the child must succeed.
 const ENDS_WELL: &str = "INTERLOCK_BENCH_ENDS_WELL";
 const TIMES: usize = 5;
 const TARGET_KILOBYTES: u32 = 20 * 1024;
 
 /// Measures a hook of a guarded session.
 ///
-/// The system tells only the peak of all children together, so a fresh process
-/// of this program has a hook as its only child and reports it.
+/// The system reports only the peak of all children together, so a fresh process of this program runs a hook as its
+/// only child and reports it.
 pub(crate) fn peak(arguments: &Arguments, table: &mut Table) -> Result<()> {
     let room = guarded_room(arguments)?;
     let mut most = 0;
@@ -45,28 +45,28 @@ pub(crate) fn peak(arguments: &Arguments, table: &mut Table) -> Result<()> {
     Ok(())
 }
 
-/// A process of this program in the project of `room` that will have the call as its only child.
+/// Returns a command for a process of this program in the project of `room`, with the call as its only child.
 pub(crate) fn parent_of(room: &Room, call: &[&str]) -> Result<Command> {
     let mut parent = room.command(env::current_exe()?);
     parent.arg(PARENT_OF).args(call);
     Ok(parent)
 }
 
-/// What a process took.
+/// The resources that a process used.
 pub(crate) struct Peak {
-    /// The most memory it had, in KiB.
+    /// Peak memory in KiB.
     pub(crate) kilobytes: u32,
-    /// The time of the processor.
+    /// Processor time.
     pub(crate) time: Duration,
 }
 
-/// Runs such a process and returns the peak of its child in KiB; the child must end well.
+/// Runs such a process and returns the peak memory of its child in KiB; the child must succeed.
 pub(crate) fn reported(parent: &mut Command) -> Result<u32> {
     parent.env(ENDS_WELL, "1");
     Ok(peak_of(parent)?.kilobytes)
 }
 
-/// Runs such a process and returns what its child took, however that ended by itself.
+/// Runs such a process and returns the resources of its child, which may fail but not be killed by a signal.
 pub(crate) fn peak_of(parent: &mut Command) -> Result<Peak> {
     let output = parent.output()?;
     ensure!(output.status.success(), "{output:?}");
@@ -84,7 +84,7 @@ pub(crate) fn peak_of(parent: &mut Command) -> Result<Peak> {
     })
 }
 
-/// Returns the call whose memory this process is to report.
+/// Returns the call whose resources this process is to report.
 pub(crate) fn asked_for(words: &[String]) -> Option<&[String]> {
     match words.split_first() {
         Some((first, call)) if first == PARENT_OF => Some(call),
@@ -92,7 +92,7 @@ pub(crate) fn asked_for(words: &[String]) -> Option<&[String]> {
     }
 }
 
-/// Runs `call` as the only child, with this process's own input, and prints its peak.
+/// Runs `call` as the only child, with this process's own input, and prints its resources.
 #[expect(clippy::print_stdout, reason = "the number is the result")]
 pub(crate) fn report(call: &[String]) -> Result<ExitCode> {
     let (program, arguments) = call.split_first().context("a program is missing")?;
@@ -105,7 +105,7 @@ pub(crate) fn report(call: &[String]) -> Result<ExitCode> {
     let well = status.success() || env::var_os(ENDS_WELL).is_none() && status.code().is_some();
     ensure!(well, "`{program}` ended with {status}");
     let used = getrusage(UsageWho::RUSAGE_CHILDREN)?;
-    // Bytes on macOS, kilobytes elsewhere.
+    // `max_rss` is in bytes on macOS and in kilobytes elsewhere.
     let scale = if cfg!(target_os = "macos") { 1024 } else { 1 };
     let time = used.user_time() + used.system_time();
     println!("{} {}", used.max_rss() / scale, time.num_microseconds());

@@ -1,4 +1,4 @@
-//! Orders that `mine` finds of made-up sequences, beside those of pm4py's inductive miner.
+//! Compares the orders that `mine` finds in generated sequences with those of pm4py's inductive miner.
 
 use std::{
     io::Write as _,
@@ -18,12 +18,12 @@ use crate::{
 
 const SCRIPT: &str = "pm4py_orders.py";
 const LOGS: usize = 30;
-/// Sequences of each.
+/// Number of sequences in each log.
 const SEQUENCES: usize = 8;
-/// Activities longer than this are cut: a loop may go on for ever.
+/// Maximum length of a sequence, because a loop may repeat without end.
 const LENGTH_MAX: usize = 16;
 
-/// Lets pm4py say how well the orders of both fit, and how much else they allow.
+/// Lets pm4py measure how well the orders of both fit, and how much else they allow.
 pub(crate) fn pm4py(arguments: &Arguments, table: &mut Table) -> Result<()> {
     let mut dice = Dice(1);
     let logs: Vec<Vec<Vec<char>>> = (0..LOGS).map(|_| log(&mut dice)).collect();
@@ -74,7 +74,7 @@ fn is_null(answer: &Value, key: &str) -> bool {
     answer.get(key).is_none_or(Value::is_null)
 }
 
-/// Calls the script of the peers.
+/// Runs the script of the peers.
 fn asked_of(arguments: &Arguments, asked: &Value) -> Result<Value> {
     let folder = Path::new(&arguments.peers);
     let mut program = Command::new("python3")
@@ -92,7 +92,7 @@ fn asked_of(arguments: &Arguments, asked: &Value) -> Result<Value> {
     Ok(serde_json::from_slice(&output.stdout)?)
 }
 
-/// Writes an order as pm4py reads it.
+/// Writes an order in pm4py's notation.
 fn written(tree: &Tree<char>) -> String {
     let all = |parts: &[Tree<char>]| parts.iter().map(written).collect::<Vec<_>>().join(", ");
     match tree {
@@ -105,7 +105,7 @@ fn written(tree: &Tree<char>) -> String {
     }
 }
 
-/// Draws numbers, the same in every run.
+/// A deterministic random number generator.
 struct Dice(u64);
 
 impl Dice {
@@ -118,7 +118,7 @@ impl Dice {
     }
 }
 
-/// Makes up an order of up to six activities, and plays it.
+/// Generates an order of up to six activities, and sequences that follow it.
 fn log(dice: &mut Dice) -> Vec<Vec<char>> {
     let count = dice.below(4) + 3;
     let activities: Vec<char> = ('a'..='z')

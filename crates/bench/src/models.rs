@@ -1,4 +1,4 @@
-//! A call of a model beside a bare exchange of the same bytes with the same scripted provider.
+//! Compares a model call with a bare exchange of the same bytes with the same scripted provider.
 
 use std::{
     io::{Read as _, Write as _},
@@ -17,15 +17,15 @@ use serde_json::json;
 
 use crate::{arguments::Arguments, sample::median, table::Table};
 
-/// Turns that each takes; they take turns.
+/// Number of turns of each; they alternate.
 const TURNS: usize = 300;
-/// Turns of each before anything is counted.
+/// Number of uncounted turns at the beginning.
 const WARM_UP: usize = 20;
-/// Messages of the model in the transcript.
+/// Number of the model's messages in the transcript.
 const MESSAGES: usize = 20;
-/// Most that a call may add to the exchange at the median.
+/// Maximum time that a call may add to the exchange at the median.
 const ADDED_MOST: Duration = Duration::from_millis(2);
-/// The last bytes of an answer in chunks.
+/// The last bytes of a chunked response.
 const END: &[u8] = b"\r\n0\r\n\r\n";
 
 pub(crate) fn turns(_: &Arguments, table: &mut Table) -> Result<()> {
@@ -68,7 +68,7 @@ fn said() -> Reply {
     Reply::say(vec![text, call])
 }
 
-/// A transcript as a stage has it after a while: about 100 KiB.
+/// Returns a transcript as in the middle of a stage, about 100 KiB.
 fn request(kind: Kind) -> Request {
     let mut messages = vec![Message::user("Begin.")];
     for _ in 0..MESSAGES {
@@ -101,7 +101,7 @@ fn request(kind: Kind) -> Request {
     }
 }
 
-/// The same request, written as it is, and the bytes that come back.
+/// The same request as raw bytes, on its own connection.
 struct Bare {
     stream: TcpStream,
     request: Vec<u8>,

@@ -1,4 +1,4 @@
-//! A whole hook process, beside the smallest program and beside Node.
+//! Compares a whole hook process with the smallest program and with Node.
 
 use std::{
     process::{Child, Command, Stdio},
@@ -20,19 +20,19 @@ use crate::{
 };
 
 const ROUNDS: usize = 301;
-/// Node is slow: it takes its turn in every so many rounds.
+/// Node is slow, so it runs only once in this many rounds.
 const ROUNDS_A_NODE: usize = 10;
 const OF_HELLO_MOST: f64 = 4.0;
 const OF_NODE_MOST: f64 = 0.1;
-/// A session that a run guards, and one that none does.
+/// A session guarded by a run, and one without a run.
 pub(crate) const GUARDED: &str = "5f1c3a52-6a0e-4a4e-9d37-0c5a4c1b7e21";
 const FREE: &str = "7d0f4a17-2c5d-4a55-8d4e-2b6b8f0c9a10";
 
-/// Measures programs that take turns.
+/// Measures the programs in alternation.
 pub(crate) fn hook(arguments: &Arguments, table: &mut Table) -> Result<()> {
     let room = guarded_room(arguments)?;
     let interlock = Interlock::new(&arguments.interlock, &room);
-    // A run follows its client's process, so that another session of this one would be held, too.
+    // A run also guards other sessions of its client's process, so the free session needs another project.
     let elsewhere = room_with_a_run(arguments)?;
     let unheld = Interlock::new(&arguments.interlock, &elsewhere);
     let mut times = Times::default();
@@ -57,10 +57,10 @@ pub(crate) fn hook(arguments: &Arguments, table: &mut Table) -> Result<()> {
     Ok(())
 }
 
-/// Most that `interlock exec` may add to a line.
+/// Maximum time that `interlock exec` may add to a line.
 const EXEC_ADDS_MOST: Duration = Duration::from_millis(3);
 
-/// Measures what `interlock exec` adds to the shortest line.
+/// Measures the time that `interlock exec` adds to the shortest line.
 pub(crate) fn exec(arguments: &Arguments, table: &mut Table) -> Result<()> {
     let room = Room::new()?;
     room.write("src/main.rs", "fn main() {}\n")?;
@@ -84,7 +84,7 @@ pub(crate) fn exec(arguments: &Arguments, table: &mut Table) -> Result<()> {
     Ok(())
 }
 
-/// Makes a project with a run for the session [`GUARDED`], which has not been there yet.
+/// Creates a project with a run for the session [`GUARDED`], which has made no call yet.
 fn room_with_a_run(arguments: &Arguments) -> Result<Room> {
     let room = Room::new()?;
     room.write("workflow.json", &workflow::ring(20))?;
@@ -93,7 +93,7 @@ fn room_with_a_run(arguments: &Arguments) -> Result<Room> {
     Ok(room)
 }
 
-/// Makes a project whose session [`GUARDED`] is bound to a run.
+/// Creates a project whose session [`GUARDED`] is bound to a run.
 pub(crate) fn guarded_room(arguments: &Arguments) -> Result<Room> {
     let room = room_with_a_run(arguments)?;
     let interlock = Interlock::new(&arguments.interlock, &room);
@@ -105,13 +105,13 @@ pub(crate) fn guarded_room(arguments: &Arguments) -> Result<Room> {
     Ok(room)
 }
 
-/// Returns what the client says before it reads a file.
+/// Returns the hook input before a file is read.
 pub(crate) fn before(room: &Room, session: &str, id: &str) -> Value {
     let input = json!({"file_path": room.file("src/main.rs")});
     before_tool(room, session, id, "Read", &input)
 }
 
-/// Returns what it says when the file was read.
+/// Returns the hook input after the file was read.
 fn after(before: &Value) -> Value {
     let mut after = before.clone();
     if let Some(fields) = after.as_object_mut() {
@@ -125,7 +125,7 @@ fn after(before: &Value) -> Value {
     after
 }
 
-/// Starts a program that is compared, with pipes like those of a hook.
+/// Starts a program for comparison, with pipes like those of a hook.
 fn plain(room: &Room, program: &str, arguments: &[&str]) -> Result<Child> {
     let mut command: Command = room.command(program);
     command
@@ -140,7 +140,7 @@ fn plain(room: &Room, program: &str, arguments: &[&str]) -> Result<Child> {
     Ok(child)
 }
 
-/// Returns the time from the start of a program to its end, which must be a good one.
+/// Returns the time from the start of a program to its end; the program must succeed.
 fn ended(start: impl FnOnce() -> Result<Child>) -> Result<Duration> {
     let begun = Instant::now();
     let output = start()?.wait_with_output()?;

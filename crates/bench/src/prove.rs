@@ -1,4 +1,5 @@
-//! Proofs: every shipped workflow with its properties, branches with evidence, and a graph of a million states.
+//! Measures proofs: every shipped workflow with its properties, branches with evidence, and a graph of a million
+//! states.
 
 pub(crate) mod checkers;
 
@@ -11,12 +12,12 @@ use interlock_testkit::room::Room;
 
 use crate::{arguments::Arguments, memory, sample, table::Table};
 
-/// For a workflow with all its properties.
+/// Time limit for a workflow with all its properties.
 const SHIPPED: Duration = Duration::from_millis(100);
 const BRANCHES: Duration = Duration::from_secs(2);
 const MILLION: Duration = Duration::from_secs(5);
 const MILLION_KILOBYTES: u32 = 400 * 1024;
-/// States of each of three branches: a million together.
+/// Number of states of each of three branches, together a million.
 const OF_A_BRANCH: usize = 98;
 
 pub(crate) fn proofs(arguments: &Arguments, table: &mut Table) -> Result<()> {
@@ -52,7 +53,7 @@ pub(crate) fn proofs(arguments: &Arguments, table: &mut Table) -> Result<()> {
     million(arguments, table)
 }
 
-/// Measures the program itself, which keeps nothing of an earlier proof.
+/// Measures the program as a process, which reuses nothing of an earlier proof.
 fn million(arguments: &Arguments, table: &mut Table) -> Result<()> {
     let room = Room::new()?;
     let file = room.path("million.yaml");
@@ -90,7 +91,7 @@ fn proved(text: &str, properties: &str) -> Result<Proof> {
     Ok(prove(&machine, &properties, &options))
 }
 
-/// Writes three branches of `count` states in a row; in some a command is evidence for the next.
+/// Writes three branches of `count` states in a row; in some, a command is evidence for the next transition.
 fn branches(count: usize, keys: usize, writes: bool) -> String {
     let mut text = String::from("id: bench\ninitial: begin\n");
     for key in 0..keys {

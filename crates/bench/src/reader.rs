@@ -1,4 +1,4 @@
-//! The reader of shell lines at its bounds, and beside `bash -n` on the same lines.
+//! Measures the reader of shell lines at its limits, and compares it with `bash -n`.
 
 use std::{
     process::{Command, Stdio},
@@ -17,10 +17,10 @@ use crate::{
 
 const DOCUMENT_TARGET: Duration = Duration::from_millis(1);
 const WORST_TARGET: Duration = Duration::from_millis(50);
-/// Starts of bash for each line.
+/// Number of starts of bash for each line.
 const STARTS: usize = 15;
 
-/// Measures a long here-document, the worst lines under the caps, and bash beside.
+/// Measures a long here-document, the worst lines within the limits, and bash.
 pub(crate) fn bounds(_: &Arguments, table: &mut Table) -> Result<()> {
     let setting = ShellContext {
         directory: "/p".to_owned(),
@@ -84,7 +84,7 @@ pub(crate) fn bounds(_: &Arguments, table: &mut Table) -> Result<()> {
     Ok(())
 }
 
-/// Lines that took longest of some thousands tried, each in its own way.
+/// Returns the slowest of some thousand lines that were tried, each of another kind.
 fn worst_lines() -> Vec<(&'static str, String)> {
     let values: Vec<String> = (0..100).map(|n| format!("v{n}")).collect();
     let nested = |open: &str, depth: usize, inner: &str, close: &str| {
@@ -125,7 +125,7 @@ fn worst_lines() -> Vec<(&'static str, String)> {
     ]
 }
 
-/// Returns how long bash takes to start and check the syntax of a line.
+/// Returns the time that bash takes to start and check the syntax of a line.
 fn syntax_check(line: &str) -> Result<Duration> {
     let mut times = Vec::with_capacity(STARTS);
     for _ in 0..STARTS {

@@ -1,24 +1,24 @@
-//! The clock: how long something takes, as a median.
+//! Measures times as medians.
 
 use std::{
     hint::black_box,
     time::{Duration, Instant},
 };
 
-/// Long enough for the clock to be exact, short enough to be undisturbed.
+/// Long enough for the clock's precision, short enough to be undisturbed.
 const BATCH: Duration = Duration::from_micros(500);
-/// Batches that the median is taken of.
+/// Maximum number of batches for a median.
 const BATCHES: usize = 201;
-/// Time after which no further batch is begun.
+/// Time after which no further batch begins.
 const LONGEST: Duration = Duration::from_secs(3);
 
-/// Returns the median of what was measured.
+/// Returns the median of the times.
 pub(crate) fn median(mut times: Vec<Duration>) -> Duration {
     times.sort_unstable();
     times.get(times.len() / 2).copied().unwrap_or_default()
 }
 
-/// Returns how long one call of `work` takes.
+/// Returns the time of one call of `work`.
 pub(crate) fn time<T>(mut work: impl FnMut() -> T) -> Duration {
     let calls = calls_a_batch(&mut work);
     let begun = Instant::now();
@@ -31,7 +31,7 @@ pub(crate) fn time<T>(mut work: impl FnMut() -> T) -> Duration {
 
 fn calls_a_batch<T>(work: &mut impl FnMut() -> T) -> u32 {
     let mut calls = 1;
-    // Doubled until it fills a batch; warms up besides.
+    // Doubled until a batch is long enough; this also warms up.
     while calls < 1 << 20 && batch(work, calls) < BATCH {
         calls *= 2;
     }

@@ -1,4 +1,4 @@
-//! A shell line judged: read, its facts found on a real disk, decided.
+//! Measures the judging of a shell line: it is read, its facts are derived on a real disk, and it is decided.
 
 use std::{fs, time::Duration};
 
@@ -18,7 +18,7 @@ use crate::{
 
 const TARGET: Duration = Duration::from_micros(150);
 
-/// What agents write, from a word to a loop.
+/// Lines as agents write them, from a single command to a loop.
 pub(crate) const LINES: &[&str] = &[
     "git status",
     "ls -la src",
@@ -33,7 +33,7 @@ pub(crate) const LINES: &[&str] = &[
     "test -f Cargo.toml && echo yes || echo no",
 ];
 
-/// Measures each line and reports the one in the middle and the slowest.
+/// Measures each line, and reports the median and the slowest.
 pub(crate) fn judge(_: &Arguments, table: &mut Table) -> Result<()> {
     let machine = workflow::machine(&workflow::ring(100))?;
     let run = begun(&machine);

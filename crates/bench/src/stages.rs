@@ -1,4 +1,4 @@
-//! Stages with a model, run by the program that is shipped: what a turn adds to the exchange, and what branches take.
+//! Measures stages with a model in the shipped program: the overhead of a turn, and the memory of branches.
 
 mod bare;
 mod peer;
@@ -13,23 +13,23 @@ use place::StageRoom;
 
 pub(crate) use peer::langgraph;
 
-/// Messages of the model in a short and in a long stage; what a turn costs is what lies between.
+/// Number of the model's messages in a short and a long stage; the difference gives the cost of a turn.
 const SHORT: usize = 10;
 const LONG: usize = 110;
-/// Runs of each; they take turns.
+/// Number of runs of each; they alternate.
 const ROUNDS: usize = 7;
-/// Most that a turn may add at the median.
+/// Maximum time that a turn may add at the median.
 const ADDED_MOST: Duration = Duration::from_millis(2);
-/// Stages at once, and messages of the model in each.
+/// Number of concurrent stages, and of the model's messages in each.
 const BRANCHES_FEW: usize = 10;
 const BRANCHES_MANY: usize = 100;
 const BRANCH_TURNS: usize = 5;
-/// Runs whose greatest peak counts.
+/// Number of runs whose greatest peak counts.
 const PEAKS: usize = 3;
-/// How often the memory of ten branches a hundred may take: "flat".
+/// Maximum memory of a hundred branches relative to that of ten.
 const FLAT_MOST: f64 = 1.5;
 
-/// Measures a turn with a cheap tool beside a bare loop of the same exchanges, made by the same client.
+/// Compares a turn with a cheap tool and a bare loop of the same exchanges, by the same client.
 pub(crate) fn turns(arguments: &Arguments, table: &mut Table) -> Result<()> {
     let (mut ours, mut others) = (Vec::new(), Vec::new());
     for _ in 0..ROUNDS {
@@ -54,13 +54,13 @@ pub(crate) fn turns(arguments: &Arguments, table: &mut Table) -> Result<()> {
     Ok(())
 }
 
-/// Returns what a turn takes, given the times of the long stage and of the short one.
+/// Returns the time of a turn, from the times of the long stage and of the short one.
 fn a_turn(long: Duration, short: Duration) -> Duration {
     let turns = u32::try_from(LONG - SHORT).unwrap_or(u32::MAX);
     long.saturating_sub(short) / turns
 }
 
-/// Measures the memory of a hundred branches beside that of ten.
+/// Compares the memory of a hundred branches with that of ten.
 pub(crate) fn branches(arguments: &Arguments, table: &mut Table) -> Result<()> {
     let few = peak(arguments, BRANCHES_FEW)?;
     let many = peak(arguments, BRANCHES_MANY)?;

@@ -2,7 +2,7 @@
 
 use std::{fmt, time::Duration};
 
-/// Results, one a row.
+/// Results, one per row.
 #[derive(Debug, Default)]
 pub(crate) struct Table {
     rows: Vec<Row>,
@@ -21,12 +21,12 @@ struct Row {
 enum Verdict {
     Ok,
     Over,
-    /// There is no target; the number is for people.
+    /// No target; the value is informative.
     Seen,
 }
 
 impl Table {
-    /// Adds a time that may be at most `target`; the ratio is to the target.
+    /// Adds a time that may be at most `target`; the ratio is relative to the target.
     pub(crate) fn time(&mut self, what: impl Into<String>, measured: Duration, target: Duration) {
         let ratio = ratio(measured, target);
         self.rows.push(Row {
@@ -38,7 +38,7 @@ impl Table {
         });
     }
 
-    /// Adds a time that may be at most `most` times that of something else.
+    /// Adds a time that may be at most `most` times another time.
     pub(crate) fn times(
         &mut self,
         what: impl Into<String>,
@@ -56,7 +56,7 @@ impl Table {
         });
     }
 
-    /// Adds an amount of memory that may be at most `target`; the ratio is to the target.
+    /// Adds an amount of memory that may be at most `target`; the ratio is relative to the target.
     pub(crate) fn kilobytes(&mut self, what: impl Into<String>, measured: u32, target: u32) {
         let ratio = f64::from(measured) / f64::from(target);
         self.rows.push(Row {
@@ -68,7 +68,7 @@ impl Table {
         });
     }
 
-    /// Adds an amount of memory, in KiB, that may be at most `most` times that of something else.
+    /// Adds an amount of memory, in KiB, that may be at most `most` times another.
     pub(crate) fn memory_beside(
         &mut self,
         what: impl Into<String>,
@@ -86,7 +86,7 @@ impl Table {
         });
     }
 
-    /// Adds an amount of memory, in KiB, to be known beside that of something else.
+    /// Adds an informative amount of memory, in KiB, compared with another.
     pub(crate) fn memory_seen(
         &mut self,
         what: impl Into<String>,
@@ -98,7 +98,7 @@ impl Table {
         self.seen(what, megabytes(measured), beside, ratio);
     }
 
-    /// Adds something to be known, beside something else.
+    /// Adds an informative value, compared with another.
     pub(crate) fn seen(
         &mut self,
         what: impl Into<String>,
@@ -115,7 +115,7 @@ impl Table {
         });
     }
 
-    /// Adds something that is better the higher it is beside something else; no `least`, no target.
+    /// Adds a value that is better the higher its ratio to another; without `least`, it has no target.
     pub(crate) fn ahead(
         &mut self,
         what: impl Into<String>,
@@ -142,7 +142,7 @@ impl Table {
         });
     }
 
-    /// Returns how many results are over their target.
+    /// Returns the number of results over their target.
     pub(crate) fn over(&self) -> usize {
         self.count(Verdict::Over)
     }
@@ -153,7 +153,7 @@ impl Table {
     }
 }
 
-/// Returns how many times `beside` goes into `measured`.
+/// Returns the ratio of `measured` to `beside`.
 pub(crate) fn ratio(measured: Duration, beside: Duration) -> f64 {
     measured.as_secs_f64() / beside.as_secs_f64().max(f64::MIN_POSITIVE)
 }
@@ -166,7 +166,7 @@ fn judged(ratio: f64, most: f64) -> Verdict {
     }
 }
 
-/// Writes a time with three digits that count.
+/// Formats a time with about three significant digits.
 pub(crate) fn shown(time: Duration) -> String {
     let nanos = time.as_secs_f64() * 1e9;
     match nanos {

@@ -1,11 +1,11 @@
-//! The workflows that are measured, made up to size.
+//! Generated workflows of a given size.
 
 use anyhow::{Result, bail};
 use interlock_core::machine::Machine;
 use interlock_formats::{NoWorkflows, Source, load, render};
 use serde_json::{Map, Value, json};
 
-/// Writes a workflow of `states` states in a ring, each with a policy and two ways on.
+/// Returns a workflow of `states` states in a ring, each with a policy and two transitions.
 pub(crate) fn ring(states: usize) -> String {
     let mut all = Map::new();
     for number in 0..states {
@@ -31,7 +31,7 @@ pub(crate) fn ring(states: usize) -> String {
     .to_string()
 }
 
-/// Writes the workflow that the library beside the engine runs too.
+/// Returns the workflow that the compared library runs, too.
 pub(crate) fn rounds() -> String {
     let go = |target: &str| -> Value {
         json!({"GO": {"target": target, "guard": "covered"}, "STOP": "over"})

@@ -1,5 +1,5 @@
-//! The worst inputs known: nothing that a file or a line says makes a command run longer than a second, or take more
-//! than 200 MB.
+//! Measures the worst known inputs: no content of a file or a line may make a command run longer than a second, or use
+//! more than 200 MB.
 
 use std::time::Duration;
 
@@ -16,18 +16,18 @@ use crate::{
 
 const TIME_MAX: Duration = Duration::from_secs(1);
 const KILOBYTES_MAX: u32 = 200 * 1024;
-/// Runs of one command, of which the quickest counts.
+/// Number of runs of one command, of which the quickest counts.
 const TIMES: usize = 3;
 
-/// A command that is given something.
+/// A command and its bad input.
 struct Bad {
     what: &'static str,
-    /// The name of the file that it is given, and what that holds.
+    /// The name of the file and its content.
     file: (&'static str, String),
     arguments: Vec<String>,
 }
 
-/// Measures the processor time of each command, and its memory.
+/// Measures the processor time and the memory of each command.
 pub(crate) fn inputs(arguments: &Arguments, table: &mut Table) -> Result<()> {
     for bad in all()? {
         let room = Room::new()?;
@@ -49,7 +49,7 @@ pub(crate) fn inputs(arguments: &Arguments, table: &mut Table) -> Result<()> {
     Ok(())
 }
 
-/// A flow whose variable is twice as long each time, until that has a name.
+/// A flow whose variable doubles in length each time, until it exceeds a limit.
 const DOUBLED_VARIABLE: &str = r#"start-at: a
 tools:
   twice: {command: [cat], stdin: "{{ v }}{{ v }}", arguments: {type: object, properties: {v: {type: string}}}}
@@ -131,7 +131,7 @@ fn all() -> Result<Vec<Bad>> {
     Ok(all)
 }
 
-/// A workflow with these guards, the last of which holds its only way on.
+/// Returns a workflow with these guards, the last of which guards its only transition.
 fn guarded(guards: Map<String, Value>) -> String {
     let last = guards.keys().next_back().cloned().unwrap_or_default();
     json!({
@@ -183,7 +183,7 @@ fn flow_list() -> String {
     )
 }
 
-/// Lines near the longest that is judged, each of another kind.
+/// Returns lines near the maximum length that is judged, each of another kind.
 fn lines() -> Vec<(&'static str, String)> {
     vec![
         (

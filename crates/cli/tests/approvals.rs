@@ -1,4 +1,4 @@
-//! Answers of people through the built program: who is first, what is late, what is void.
+//! People's answers through the built program: first, late and void ones.
 
 use std::{
     process::{Output, Stdio},
@@ -76,7 +76,7 @@ impl Scene {
         self.says(&["status", &self.run])
     }
 
-    /// The id of the only request that waits.
+    /// Returns the id of the only pending request.
     fn waiting(&self) -> String {
         let status = self.status();
         assert_eq!(status["pending"].as_array().unwrap().len(), 1, "{status}");
@@ -92,7 +92,7 @@ impl Scene {
             .collect()
     }
 
-    /// What the hook tells the client of a call.
+    /// Returns the hook's answer to a call.
     fn hook(&self, mode: &str, id: &str, input: &Value) -> Value {
         let mut told = before_tool(&self.room, "s1", id, "WebFetch", input);
         told["permission_mode"] = json!(mode);
@@ -212,7 +212,7 @@ fn a_clock_set_back_wakes_no_old_answer() {
     let scene = Scene::new();
     scene.send("SHIP");
     let first = scene.waiting();
-    // What follows is recorded by a clock far behind the one before.
+    // The following events are recorded by a clock far behind.
     let home = Home::at(scene.room.state().join("interlock"));
     let mut log = home.open_run(&RunId::new(scene.run.as_str())).unwrap();
     let machine = log.machine().unwrap();

@@ -1,4 +1,4 @@
-//! Attestations by the built program: a run in a real repository, its attestation, and what a merge makes of it.
+//! Attestations by the built program: a run in a real repository, its attestation, and its verification at a merge.
 #![cfg(target_os = "linux")]
 
 mod refused;
@@ -38,7 +38,7 @@ fn a_run_is_attested_and_a_merge_is_let_in() {
     ] {
         assert!(text.contains(line), "{text}");
     }
-    // By path, as a name, and with the keys in a file.
+    // By path, by name, and with the keys in a file.
     scene.verified(&[
         "--base",
         "main",
@@ -59,7 +59,7 @@ fn a_run_is_attested_and_a_merge_is_let_in() {
     assert_eq!(predicate["guards"][0]["onCommit"], true, "{json}");
     assert_eq!(predicate["evidence"][0]["exit"], 0, "{json}");
     assert_eq!(predicate["approvals"][0]["about"], "DONE", "{json}");
-    // The head that is signed is that of the log.
+    // The signed head is that of the log.
     let events = Interlock::new(scene::INTERLOCK, &scene.room)
         .events(&scene.run)
         .unwrap();
@@ -117,7 +117,7 @@ fn a_commit_on_top_is_not_attested() {
         )),
         "{why}"
     );
-    // Attested again, it says what the tests did not see.
+    // A new attestation states what the tests did not cover.
     scene.attest(&[]);
     let why = scene.refused(&["--base", "main", "--require", REQUIRED], "not_met");
     for part in [
@@ -132,7 +132,7 @@ fn a_commit_on_top_is_not_attested() {
 #[test]
 fn a_file_that_the_tests_did_not_see_is_named() {
     let scene = Scene::worked();
-    // Nobody tracked it when the tests ran, and no call of the run wrote it.
+    // The file was not tracked when the tests ran, and no call of the run wrote it.
     scene.room.write("src/new.txt", "new\n").unwrap();
     scene.commit_all("new");
     scene.attest(&[]);

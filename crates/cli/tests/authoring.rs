@@ -1,4 +1,4 @@
-//! Writing workflows: `new`, and the commands that find the project's own when no file is named.
+//! Writing workflows: `new`, and the commands that find the project's own workflow if no file is given.
 
 use std::process::{Output, Stdio};
 
@@ -28,14 +28,14 @@ fn call(room: &Room, arguments: &[&str]) -> Output {
         .unwrap()
 }
 
-/// Returns what was printed, and asserts the exit code.
+/// Checks the exit code and returns the standard output.
 fn out(room: &Room, arguments: &[&str], code: i32) -> String {
     let output = call(room, arguments);
     assert_eq!(output.status.code(), Some(code), "{arguments:?} {output:?}");
     String::from_utf8(output.stdout).unwrap()
 }
 
-/// Asserts that a command fails with a sentence that holds `parts`.
+/// Checks that a command fails with a message that contains `parts`.
 fn refused(room: &Room, arguments: &[&str], code: i32, parts: &[&str]) {
     let output = call(room, arguments);
     assert_eq!(output.status.code(), Some(code), "{arguments:?} {output:?}");
@@ -365,7 +365,7 @@ fn an_edit_changes_one_place_and_shows_it() {
     );
     let renamed = text.replace("draft", "writing");
     assert_eq!(room.read(path).unwrap(), renamed);
-    // What is the same already is written no more.
+    // An unchanged file is not written again.
     out(
         &room,
         &["edit", path, "set", "/states/done/type", "final"],

@@ -1,4 +1,4 @@
-//! `backtest` as a program: recordings of real clients, runs through the real hook, and sessions of a project.
+//! `backtest` as a program: recordings of real clients, runs through the real hook, and a project's sessions.
 
 use std::path::{Path, PathBuf};
 use std::process::{Output, Stdio};
@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 
 const INTERLOCK: &str = env!("CARGO_BIN_EXE_interlock");
 
-/// The workflow that the recording of a guarded session was made under.
+/// The workflow under which the guarded session was recorded.
 fn fix() -> Value {
     json!({
         "id": "fix", "initial": "planning",
@@ -54,7 +54,7 @@ fn report(room: &Room, arguments: &[&str], code: i32) -> Value {
     serde_json::from_str(&out(room, &[arguments, &["--json"]].concat(), code)).unwrap()
 }
 
-/// The recording of a session that was held to the workflow: what was refused then is refused now, and nothing else.
+/// The recording of a guarded session: the calls refused then are refused now, and no others.
 #[test]
 fn a_guarded_transcript_has_the_verdicts_it_was_given() {
     let room = Room::new().unwrap();
@@ -143,7 +143,7 @@ fn every_client_s_recording_is_placed() {
     }
 }
 
-/// Only what lies in this project is meant where nothing is named.
+/// Without arguments, only the sessions of this project are used.
 #[test]
 fn the_sessions_of_a_project_are_found_by_where_they_began() {
     let room = Room::new().unwrap();
@@ -170,7 +170,7 @@ fn the_sessions_of_a_project_are_found_by_where_they_began() {
     );
     let text = out(&room, &["backtest", "fix.json"], 0);
     assert!(text.contains("Claude Code 9.9.9 is newer than"), "{text}");
-    // Old sessions, and those of other clients, are left out.
+    // Old sessions, and those of other clients, are excluded.
     for more in [["--since", "1d"], ["--client", "codex"]] {
         let none = run(&room, &[&["backtest", "fix.json"], &more[..]].concat());
         assert_eq!(none.status.code(), Some(2), "{none:?}");
@@ -227,7 +227,7 @@ fn mistakes_are_usage_errors() {
     }
 }
 
-/// Hands a call to the real hook, and tells of its end where it may run.
+/// Passes a call to the real hook, and reports its end if it may run.
 fn hook(interlock: &Interlock<'_>, room: &Room, id: usize, tool: &str, input: &Value) -> bool {
     let mut told = before_tool(room, "s1", &format!("t{id}"), tool, input);
     let output = interlock.hook(&told).unwrap().wait_with_output().unwrap();
@@ -241,7 +241,7 @@ fn hook(interlock: &Interlock<'_>, room: &Room, id: usize, tool: &str, input: &V
     !denied
 }
 
-/// A session that the real hook has judged: on the same workflow each verdict is the one of its log.
+/// A session that the real hook has judged: on the same workflow, each verdict is that of its log.
 #[test]
 fn a_guarded_run_has_exactly_the_verdicts_of_its_log() {
     let room = Room::new().unwrap();
@@ -286,13 +286,13 @@ fn a_guarded_run_has_exactly_the_verdicts_of_its_log() {
     );
     assert!(session["judged"].as_u64().unwrap() >= 6, "{found:#}");
     assert_eq!(session["then"], session["now"]);
-    // A stricter version would have refused one call more.
+    // A stricter version would have refused one more call.
     let mut stricter = fix.clone();
     stricter["states"]["fixing"]["allowed_tools"] = json!(["Read", "Bash"]);
     room.write("stricter.json", &stricter.to_string()).unwrap();
     let found = report(&room, &["backtest", "stricter.json", &id], 1);
     assert_eq!(found["refused"], 2, "{found:#}");
-    // Under a workflow of another name the log is placed like any other session.
+    // Under a workflow with another name, the log is placed like any other session.
     let mut other = fix;
     other["id"] = json!("other");
     room.write("other.json", &other.to_string()).unwrap();
@@ -303,7 +303,7 @@ fn a_guarded_run_has_exactly_the_verdicts_of_its_log() {
         (&json!(0), &json!(3)),
         "{found:#}"
     );
-    // What `log --json` prints is a recording, too.
+    // The output of `log --json` is a recording, too.
     room.write("log.jsonl", &out(&room, &["log", &id, "--json"], 0))
         .unwrap();
     let again = report(
@@ -378,7 +378,7 @@ fn transcript(room: &Room, id: &str, calls: &[(&str, Value, bool)]) -> String {
     text
 }
 
-/// The draft of sessions passes `check` and `prove`, and refuses none of their calls.
+/// The draft from sessions passes `check` and `prove`, and refuses none of their calls.
 #[test]
 fn a_mined_draft_checks_proves_and_fits() {
     let room = Room::new().unwrap();
@@ -415,7 +415,7 @@ fn a_mined_draft_checks_proves_and_fits() {
         graded["workflow"].as_str().unwrap().contains("id: mined"),
         "{graded}"
     );
-    // An order that is none is said.
+    // If there is no order, that is reported.
     let calls = [
         ("Edit", file("a"), true),
         ("Bash", line("cargo test"), true),

@@ -1,4 +1,4 @@
-//! Sessions under a project policy that begin at the same moment, in many processes: each gets its run, nobody another's.
+//! Sessions under a project policy that begin at the same moment, in many processes: each gets its own run.
 #![cfg(target_os = "linux")]
 
 use std::{
@@ -22,7 +22,7 @@ const INTERLOCK: &str = env!("CARGO_BIN_EXE_interlock");
 const HOOKS: usize = 20;
 const AGENTS: usize = 6;
 
-/// A project in which a policy guards every session, with a scripted server.
+/// Returns a project whose policy guards every session, with a scripted server.
 fn guarded() -> Room {
     let room = Room::new().unwrap();
     let script = programs::built("interlock-testkit", "mcp-script", INTERLOCK).unwrap();
@@ -39,7 +39,7 @@ fn guarded() -> Room {
     room
 }
 
-/// The program, below a process of its own as a client would start it.
+/// Returns a command for the program below a separate process, as a client would start it.
 fn below(room: &Room, agent: &str) -> Command {
     room.install(agent, Path::new("/bin/sh")).unwrap();
     of_client(room, agent)
@@ -63,7 +63,7 @@ fn read(mut hook: Command, room: &Room, session: &str, call: &str) -> Output {
     child.wait_with_output().unwrap()
 }
 
-/// Returns what each run has counted.
+/// Returns the number of calls counted by each run.
 fn calls_of_runs(room: &Room) -> Vec<u64> {
     let interlock = Interlock::new(INTERLOCK, room);
     let list = interlock.run(&["list", "--json"]).unwrap();
@@ -125,7 +125,7 @@ fn agents_with_hooks_and_agents_with_gateways_each_get_a_run() {
     let hooks: Vec<Command> = (0..HOOKS).map(hook).collect();
     let gate = Barrier::new(AGENTS + HOOKS);
     thread::scope(|scope| {
-        // Borrowed: whose client is gone leaves its run to the next that comes.
+        // Borrowed: if a client disappears, its run passes to the next one.
         for client in &mut clients {
             let gate = &gate;
             scope.spawn(move || {

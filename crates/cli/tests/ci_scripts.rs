@@ -40,7 +40,7 @@ fn repository() -> PathBuf {
         .unwrap()
 }
 
-/// Makes a project with these workflows.
+/// Returns a project with these workflows.
 fn project(files: &[(&str, &str)]) -> Room {
     let room = Room::new().unwrap();
     room.install("interlock", INTERLOCK.as_ref()).unwrap();
@@ -51,7 +51,7 @@ fn project(files: &[(&str, &str)]) -> Room {
     room
 }
 
-/// Starts a script as a step of GitHub Actions does.
+/// Starts a script like a step of GitHub Actions.
 fn start(room: &Room, script: &str, arguments: &[&str], variables: &[(&str, &str)]) -> Output {
     let mut command: Command = room.command("sh");
     command
@@ -160,7 +160,7 @@ fn a_step_that_is_not_there_is_no_success() {
     assert_eq!(verify(&room, &nowhere).0, Some(2));
 }
 
-/// Holds the scripted agent to the workflow, and returns the exit code of the script.
+/// Runs the scripted agent under the workflow, and returns the exit code of the script.
 fn guard(room: &Room, arguments: &[&str], variables: &[(&str, &str)]) -> Option<i32> {
     let agent = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/ci_scripts/agent.mjs");
     let agent = agent.to_string_lossy().into_owned();
@@ -168,7 +168,7 @@ fn guard(room: &Room, arguments: &[&str], variables: &[(&str, &str)]) -> Option<
     let wanted = [
         ("INTERLOCK_WORKFLOW", "flow"),
         ("INTERLOCK_CLIENT", "claude-code"),
-        // The client here is a script of ours: no `claude` is on the PATH.
+        // The client here is our own script: no `claude` is on the PATH.
         ("INTERLOCK_DOCTOR", "false"),
     ];
     let output = start(room, "guard.sh", &command, &[&wanted, variables].concat());
@@ -212,7 +212,7 @@ fn no_agent_is_started_with_the_token_or_without_hooks_that_hold() {
     assert!(!room.path("reports").exists(), "no agent was started");
 }
 
-/// Lets a comment answer, as a job for comments does; returns the exit code of the script.
+/// Answers by a comment, as a job for comments does; returns the exit code of the script.
 fn approve(room: &Room, token: &str, author: &str, comment: &str) -> Option<i32> {
     let variables = [
         ("INTERLOCK_TOKEN", token),
@@ -303,7 +303,7 @@ fn write_comment(room: &Room, github: &GitHub, token: &str) -> Output {
 fn the_results_are_one_comment_of_the_pull_request() {
     let room = project(&[("flow.yaml", SOUND)]);
     let mark = "<!-- interlock: results of workflows -->\n";
-    // A page is full before it, and somebody else has written the mark.
+    // The first page of comments is full, and somebody else has written the mark.
     let mut before = vec![comment(1, "mallory", mark)];
     before.extend((2..=100).map(|id| comment(id, "ana", "looks good")));
     let github = GitHub::with(before.clone());
@@ -355,7 +355,7 @@ fn the_files_for_ci_services_name_scripts_and_inputs_that_are_there() {
         assert!(inputs.contains_key(name), "{name}");
     }
     for step in action["runs"]["steps"].as_array().unwrap() {
-        // What others write never becomes part of a script.
+        // Text from others never becomes part of a script.
         let script = step["run"].as_str().unwrap_or_default();
         assert!(!script.contains("${{"), "{script}");
         if let Some(rest) = script.split("$GITHUB_ACTION_PATH/").nth(1) {

@@ -1,4 +1,4 @@
-//! Tools of CodeMie files through the built program: real servers, real files, values that nobody may see.
+//! Tools of CodeMie files through the built program: real servers, real files, secret values.
 
 mod again;
 mod chosen;
@@ -18,7 +18,7 @@ use serde_json::{Value, json};
 
 use crate::stages::place::{self, INTERLOCK, Place, Said, wait_until};
 
-/// Says `text` as the result of a call.
+/// Returns a step that gives `text` as the result of a call.
 fn says(text: &str) -> Value {
     json!([{"result": {"content": [{"type": "text", "text": text}]}}])
 }
@@ -27,7 +27,7 @@ fn script() -> PathBuf {
     programs::built("interlock-testkit", "mcp-script", INTERLOCK).unwrap()
 }
 
-/// Makes a project with a workflow; its models say `replies`, one after the other.
+/// Returns a project with a workflow whose models send `replies`, one after the other.
 fn made(workflow: &Value, replies: Vec<Reply>) -> Place {
     let script = Script::replies(replies);
     Place::new("anthropic", &workflow.to_string(), script)
@@ -39,13 +39,13 @@ fn configure(place: &Place, text: &str) {
     fs::write(path, format!("{known}{text}")).unwrap();
 }
 
-/// Puts another workflow in the place of the one there is.
+/// Replaces the workflow.
 fn write(place: &Place, workflow: &Value) {
     let path = ".interlock/workflows/flow.yaml";
     place.room.write(path, &workflow.to_string()).unwrap();
 }
 
-/// An MCP server in a workflow; its argument marks its process with the project.
+/// Returns an MCP server for a workflow; its argument marks its process with the project.
 fn server(name: &str, place: &str) -> Value {
     let tools = json!([
         {"name": "look", "description": "Looks.", "inputSchema": {"type": "object", "properties": {
@@ -68,7 +68,7 @@ fn all_ended(place: &Place) {
     });
 }
 
-/// A workflow of one tool state behind a state that puts the input's keys into the context.
+/// Returns a workflow of one tool state after a state that copies the input's keys into the context.
 fn of_tool(tool: Value) -> Value {
     let mut tool = tool;
     tool["id"] = json!("t");

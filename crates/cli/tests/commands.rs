@@ -1,4 +1,4 @@
-//! The commands of the built program: what they print, and their exit codes.
+//! The commands of the built program: their output and exit codes.
 
 mod check;
 
@@ -87,7 +87,7 @@ fn room() -> Room {
     room
 }
 
-/// A person's token, made at a terminal.
+/// Returns a person's token, created at a terminal.
 fn token(room: &Room) -> String {
     let shown = terminal::output(room.command(INTERLOCK).arg("token")).unwrap();
     let text = out(&shown, 0);
@@ -146,7 +146,7 @@ fn every_command_has_help() {
     }
 }
 
-/// The program of a team is found beside this one, and only there.
+/// The program for teams is searched for beside this one, and nowhere else.
 #[test]
 fn shared_is_a_program_beside_this_one() {
     let room = room();

@@ -1,4 +1,4 @@
-//! `interlock compare`: two runs, and one run under another workflow; what is printed, and the exit codes.
+//! `interlock compare`: two runs, and one run under another workflow; output and exit codes.
 
 use std::process::Output;
 
@@ -38,7 +38,7 @@ fn compare(room: &Room, arguments: &[&str]) -> (i32, String, String) {
     )
 }
 
-/// Starts a run of its own session, in which the agent proposes calls.
+/// Starts a run with its own session, in which the agent proposes calls.
 fn run(room: &Room, number: usize, calls: &[(&str, &str)]) -> String {
     let session = format!("{SESSION}{number}");
     let run = Interlock::new(INTERLOCK, room)
@@ -49,7 +49,7 @@ fn run(room: &Room, number: usize, calls: &[(&str, &str)]) -> String {
         let told = before_tool(room, &session, &format!("{number}-{at}"), tool, &input);
         let told = room.write("told.json", &told.to_string()).unwrap();
         let hook = format!("'{INTERLOCK}' hook claude-code < {}", told.display());
-        // A shell is not taken for a client.
+        // A shell does not count as a client.
         let mut client = room.command("find");
         client.args([".", "-maxdepth", "0", "-exec", "sh", "-c", &hook, ";"]);
         let output = client.output().unwrap();

@@ -1,4 +1,4 @@
-//! `interlock console` over HTTP: who is let in, what a page sees, what an answer does.
+//! `interlock console` over HTTP: access, the content of pages, and the effect of answers.
 #![cfg(target_os = "linux")]
 
 mod answers;
@@ -63,7 +63,7 @@ impl World {
         Self::prepared(flow, |_| ())
     }
 
-    /// Starts a run in a project that is made ready before it.
+    /// Starts a run in a project that is prepared first.
     fn prepared(flow: &str, make_ready: impl FnOnce(&Room)) -> Self {
         let room = Room::new().unwrap();
         room.write("flow.yaml", flow).unwrap();
@@ -73,7 +73,7 @@ impl World {
         Self { room, run }
     }
 
-    /// Has a person asked whether to ship.
+    /// Requests the transition SHIP, which a person is asked about.
     fn asks(&self) {
         self.interlock()
             .by_a_person(&["send", "SHIP", "--run", &self.run])
@@ -84,24 +84,24 @@ impl World {
         Interlock::new(INTERLOCK, &self.room)
     }
 
-    /// Has the agent propose a call.
+    /// Proposes a call by the agent.
     fn proposes(&self, id: &str, tool: &str, input: &Value) {
         self.below_a_client((id, tool, input), "true");
     }
 
-    /// Runs a line of bash below a client that has proposed a call to its hook; returns what the line prints.
+    /// Runs a bash line below a client that has proposed a call to its hook; returns the line's output.
     fn below_a_client(&self, (id, tool, input): (&str, &str, &Value), line: &str) -> String {
         let told = before_tool(&self.room, SESSION, id, tool, input);
         let told = self.room.write("told.json", &told.to_string()).unwrap();
         let script = self.room.write("line.sh", line).unwrap();
         let hook = format!("'{INTERLOCK}' hook claude-code < {} >&2", told.display());
         let line = format!("{hook}; bash {}", script.display());
-        // A shell is not taken for a client.
+        // A shell does not count as a client.
         let mut client = self.room.command("find");
         client.args([".", "-maxdepth", "0", "-exec", "sh", "-c", &line, ";"]);
         let output = client.stdin(Stdio::null()).output().unwrap();
         let said = String::from_utf8_lossy(&output.stderr).into_owned();
-        // A call that its client asks about itself is answered with nothing to say.
+        // A call that its client asks about itself gets an empty answer.
         assert!(said.trim_start().starts_with('{'), "{said}");
         String::from_utf8_lossy(&output.stdout).into_owned()
     }

@@ -1,11 +1,10 @@
-//! The conformance corpus once more, now through the real hook as a process.
+//! The conformance corpus again, now through the real hook as a process.
 //!
-//! What the corpus says of tool calls is asked of `interlock hook CLIENT`, with that
-//! client's tools and words, everything else of the command line. Claude Code is asked
-//! all of it, each other client the files of its turn: of both every sixth file, the
-//! others on the next days; `cargo xtask soak` asks all. Left out is what a hook cannot be
-//! told: branches of a tool call, tools of another client, activities, and paths only a
-//! simulation reports; CodeMie files; and of a client what it does not tell.
+//! The corpus's tool calls are sent to `interlock hook CLIENT`, with that client's tools and names; everything else
+//! goes through the command line. Claude Code gets all of it, each other client its share of the files: both get every
+//! sixth file, and the others on the next days; `cargo xtask soak` plays all. Not included is what a hook cannot be
+//! told: branches of a tool call, tools of another client, activities, and paths that only a simulation reports;
+//! CodeMie files; and for each client what it does not report.
 
 use std::{
     cell::RefCell,
@@ -38,9 +37,9 @@ use clients::{Speaks as _, Telling};
 
 const INTERLOCK: &str = env!("CARGO_BIN_EXE_interlock");
 const WORKERS: usize = 4;
-/// One file in so many is played.
+/// One in this many files is played.
 const PLAYED: usize = 6;
-/// Fewer would mean that the corpus is no longer played here.
+/// With fewer, the corpus would not be played here.
 const PLAYED_MIN: usize = 50;
 /// The same for each other client.
 const SAMPLED_MIN: usize = 5;
@@ -85,13 +84,13 @@ fn the_hook_of_every_other_client_answers_alike() {
 fn files() -> Vec<PathBuf> {
     let mut files = find_case_files(&root().join("tests/cases")).unwrap();
     files.extend(find_case_files(&root().join("workflows")).unwrap());
-    // CodeMie files hold no agent that has hooks.
+    // CodeMie files contain no agent with hooks.
     let codemie = root().join("tests/cases/codemie");
     files.retain(|file| !file.starts_with(&codemie));
     files
 }
 
-/// Plays the cases of these files through the hook of `client`; returns how many.
+/// Plays the cases in these files through the hook of `client`; returns their number.
 fn play(files: &[&PathBuf], client: ClientId) -> usize {
     let next = AtomicUsize::new(0);
     let played = AtomicUsize::new(0);
@@ -149,9 +148,9 @@ fn play_file(path: &Path, client: ClientId) -> (usize, Vec<String>) {
     (playable.len(), failures)
 }
 
-/// Tells whether a hook can be told every step of a case.
+/// Returns whether a hook can be told every step of a case.
 fn is_playable(case: &Case, client: ClientId) -> bool {
-    // Real hooks ask the real kernel.
+    // Real hooks use the real kernel.
     let holds = interlock_confine::kernel_holds();
     let level_fits = case
         .level
@@ -160,7 +159,7 @@ fn is_playable(case: &Case, client: ClientId) -> bool {
         && case.steps.iter().all(|step| match &step.line {
             InputLine::Tool(line) => {
                 let control = line.tool.starts_with("mcp__interlock__");
-                // One call at a time is told here.
+                // Calls are reported one at a time here.
                 line.branch.is_none()
                     && line.id.is_none()
                     && !control
@@ -170,9 +169,9 @@ fn is_playable(case: &Case, client: ClientId) -> bool {
                         .is_none_or(|named| named == client.word())
             }
             InputLine::Result(line) => line.wrote.is_empty() && (line.ok || line.bytes == 0),
-            // A sub-agent asks for transitions through the server, which is not played here.
+            // A sub-agent requests transitions through the server, which is not used here.
             InputLine::Transition(line) => line.agent.is_none(),
-            // A passkey signs in the console alone.
+            // A passkey signs in the console only.
             InputLine::Approve(line) => !line.passkey,
             InputLine::Reject(_)
             | InputLine::Pause
@@ -189,18 +188,18 @@ fn is_playable(case: &Case, client: ClientId) -> bool {
         })
 }
 
-/// A case while it is played: a room with one run and one session.
+/// A case in progress: a room with one run and one session.
 struct Play {
     client: ClientId,
     room: Room,
     run: String,
     token: String,
     calls: usize,
-    /// The allowed call whose outcome has not been told.
+    /// The allowed call whose outcome has not been reported.
     open: Option<ToolLine>,
-    /// What the client would run in its place, where `interlock exec` carries its line.
+    /// The input that the client would run instead, if `interlock exec` runs its line.
     carried: Option<Value>,
-    /// The reports that outcomes gave.
+    /// The reports given by outcomes.
     reports: RefCell<GivenReports>,
 }
 
@@ -273,7 +272,7 @@ impl Play {
         let mut seen = self.status();
         self.carried = self.client.carried(&answer);
         let (verdict, reason) = match &self.carried {
-            // What the client asks before it runs a carried line is the client's own.
+            // The client decides itself whether to ask before it runs a rewritten line.
             Some(_) => ("allow", String::new()),
             None => self.client.verdict(&answer),
         };
@@ -290,7 +289,7 @@ impl Play {
         seen
     }
 
-    /// Tells the hook how the last allowed call ended.
+    /// Reports the end of the last allowed call to the hook.
     fn tell_outcome(&mut self, line: &ResultLine) {
         let Some(tool) = self.open.take() else { return };
         let exit = line.exit.unwrap_or(0);
@@ -308,7 +307,7 @@ impl Play {
         self.hook(&telling, &tool);
     }
 
-    /// Does what `interlock exec` does of a line it has carried, but for running it.
+    /// Does everything that `interlock exec` does after running a line.
     fn end_line(&self, tool: &ToolLine, input: &Value, result: &ResultLine) {
         let exit = i64::from(!result.ok).max(result.exit.unwrap_or(0));
         let carried = input["command"].as_str().unwrap();
@@ -439,7 +438,7 @@ fn parsed(output: &Output) -> Value {
 /// Keys that only a simulation prints, or words differently.
 const OF_SIMULATION: [&str; 3] = ["log", "effects", "message"];
 
-/// Says where `seen` is not as expected; objects match in part.
+/// Returns where `seen` differs from the expected value; objects match partially.
 fn difference(expect: &Value, seen: &Value) -> Option<String> {
     let expected: &Map<String, Value> = expect.as_object()?;
     expected
@@ -473,7 +472,7 @@ fn matches(wanted: &Value, seen: &Value) -> bool {
     }
 }
 
-/// Returns what the probes of a line would tell, by the places that its plan names.
+/// Returns the observations of a line's probes, by the places in its plan.
 fn probed(line: &str, places: &Value, result: &ResultLine) -> Vec<ProbedCommand> {
     let mut probed: Vec<ProbedCommand> = Vec::new();
     for (nth, end) in result.commands.iter().enumerate() {

@@ -1,4 +1,4 @@
-//! What the book and the README say: workflows load, sessions go as printed, commands exist, links lead somewhere.
+//! The book and the README: workflows load, sessions run as printed, commands exist, links lead somewhere.
 #![expect(
     clippy::unwrap_used,
     clippy::unreachable,
@@ -57,7 +57,7 @@ fn what_a_page_includes_is_there() {
     assert!(seen > 4, "only {seen} files are included");
 }
 
-/// Writes the workflow of steps of a page into a project, named as its first line says.
+/// Writes a page's workflow of steps into a project, to the file in its first line.
 fn place_flow(room: &Room, page: &str) -> String {
     let (_, text) = pages()
         .into_iter()
@@ -150,7 +150,7 @@ fn every_workflow_of_steps_in_the_docs_checks_clean() {
     assert!(seen > 0, "no workflow of steps was found");
 }
 
-/// Returns the words behind `interlock` of every line that a page tells a person to type.
+/// Returns the words after `interlock` in every line that a page tells a person to type.
 fn command_lines(text: &str) -> Vec<Vec<String>> {
     let blocks = blocks(text);
     let lines = blocks.iter().flat_map(|block| {
@@ -168,14 +168,14 @@ fn command_lines(text: &str) -> Vec<Vec<String>> {
             Some(command.split_whitespace().map(str::to_owned).collect())
         })
     });
-    // `shared` is a program of its own, whose tests run these commands; `adds` is a word of a demonstration.
+    // `shared` is a separate program, whose tests run these commands; `adds` is a word in a demonstration.
     let is_here = |word: &String| word != "adds" && word != "shared";
     lines
         .filter(|words: &Vec<String>| words.first().is_some_and(is_here))
         .collect()
 }
 
-/// Returns the words behind `interlock` of every command that stands in a sentence.
+/// Returns the words after `interlock` in every command within a sentence.
 fn commands_in_sentences(text: &str) -> Vec<Vec<String>> {
     let prose = prose(text).replace('\n', " ");
     let codes = prose.split('`').skip(1).step_by(2);
@@ -191,7 +191,7 @@ fn commands_in_sentences(text: &str) -> Vec<Vec<String>> {
         .collect()
 }
 
-/// Prints the help of a command.
+/// Returns the help of a command.
 fn help(words: &[&String]) -> Option<String> {
     let mut help = Command::new(env!("CARGO_BIN_EXE_interlock"));
     let output = help.args(words).arg("--help").output().unwrap();
@@ -213,7 +213,7 @@ fn every_command_and_option_in_the_docs_exists() {
                 continue;
             };
             let known = help(&[command]).unwrap_or_else(|| unreachable!("{place}"));
-            // Commands of a command have options of their own.
+            // Subcommands have their own options.
             let below = || {
                 let below = rest.iter().take(2);
                 below
@@ -284,7 +284,7 @@ fn links(text: &str) -> Vec<String> {
         .collect()
 }
 
-/// Returns the anchors that mdBook makes of the headings.
+/// Returns the anchors that mdBook generates for the headings.
 fn anchors(text: &str) -> BTreeSet<String> {
     prose(text)
         .lines()

@@ -1,4 +1,4 @@
-//! Backtests with the real clients: what they record of a guarded session is judged as Interlock's log has it.
+//! Backtests with the real clients: their recordings of a guarded session are judged as in Interlock's log.
 
 use interlock_testkit::{
     claude::{Session, Version},
@@ -21,7 +21,7 @@ fn transition(event: &str) -> Say {
     )
 }
 
-/// Returns what each call was told, by its id, as the log has it.
+/// Returns the verdict on each call by its id, from the log.
 fn of_log(events: &[Value]) -> Vec<(String, &'static str)> {
     let verdict = |event: &Value| match event["event"].as_str() {
         Some("CallAllowed") => Some("allow"),
@@ -35,7 +35,7 @@ fn of_log(events: &[Value]) -> Vec<(String, &'static str)> {
     told.collect()
 }
 
-/// Returns the same as a backtest of the transcript has it.
+/// Returns the same from a backtest of the transcript.
 fn of_transcript(session: &Value) -> Vec<(String, String)> {
     let calls = session["calls"].as_array().unwrap().iter();
     let text = |value: &Value| value.as_str().unwrap().to_owned();
@@ -93,7 +93,7 @@ fn the_transcript_and_the_log_agree(version: Version) {
     assert_eq!(outcome.exit, Some(0), "{}", outcome.stderr);
     assert_eq!(interlock.status(&run).unwrap()["state"], "fixed");
 
-    // The log, judged again: nothing comes out differently.
+    // The log, judged again: no differences.
     let found = interlock
         .json(&["backtest", "workflow.json", &run])
         .unwrap();
@@ -105,7 +105,7 @@ fn the_transcript_and_the_log_agree(version: Version) {
     );
     assert_eq!(session["then"], session["now"], "{found:#}");
 
-    // The transcript: each call is told what the log says.
+    // The transcript: each call has the verdict of the log.
     let projects = room.home().join(".claude/projects");
     let projects = projects.to_string_lossy().into_owned();
     let found = interlock

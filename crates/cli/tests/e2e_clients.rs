@@ -1,6 +1,7 @@
-//! The real clients, guarded by the built `interlock`, each against a scripted model.
+//! The real clients, guarded by the built `interlock`, each with a scripted model.
 //!
-//! `interlock init` writes the hooks, as for a person. Nothing but Interlock stops a call here: the clients ask nobody.
+//! `interlock init` writes the hooks, as for a person. Only Interlock can stop a call here, because the clients ask
+//! nobody.
 
 mod broken_hooks;
 mod guarded;

@@ -1,4 +1,4 @@
-//! Lines of the real Claude Code, carried by `interlock exec`: what the kernel and the environment hold.
+//! Lines of the real Claude Code, run by `interlock exec`: the confinement by the kernel and the environment.
 //!
 //! Every test runs with both versions that `cargo xtask setup` installs.
 
@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 const INTERLOCK: &str = env!("CARGO_BIN_EXE_interlock");
 const WORKFLOW: &str = "workflow.json";
 
-/// A project with `interlock init` done, whose next session stands in a state with one policy.
+/// A project after `interlock init`, whose next session is in a state with one policy.
 struct Guarded {
     version: Version,
     room: Room,
@@ -111,7 +111,7 @@ fn a_listed_program_that_writes_is_stopped_by_the_kernel(version: Version) {
     assert!(cat.failed, "only what is listed runs: {cat:#?}");
     let levels = guarded.events("LineConfined");
     assert_eq!(levels.len(), 1, "{levels:?}");
-    // The files are held at every level but the lowest.
+    // Files are protected at every level except the lowest.
     if levels[0]["level"] != "environment" {
         assert_eq!(guarded.room.read("leak.txt"), None);
         assert_eq!(guarded.room.read("kept.txt").as_deref(), Some("kept\n"));
@@ -203,7 +203,7 @@ fn evidence_is_what_exec_saw(version: Version) {
     ran(passed, &["end"]);
 }
 
-/// In a session without a person the client's own rules decide about what is not carried.
+/// In a session without a person, the client's own rules decide about lines that are not rewritten.
 fn nothing_is_let_pass_that_the_client_would_have_asked_about(version: Version) {
     let policy = json!({ "allowed_tools": ["Read", "Edit", "Bash"] });
     let guarded = Guarded::new(version, &policy, &json!("end"));

@@ -1,4 +1,4 @@
-//! The console with the real Claude Code: an agent that wants to approve itself, and a person in a real browser.
+//! The console with the real Claude Code: an agent that tries to approve itself, and a person in a real browser.
 #![cfg(target_os = "linux")]
 
 mod browser;

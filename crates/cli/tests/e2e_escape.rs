@@ -1,8 +1,8 @@
-//! A scripted agent tries to get out, through the real Claude Code, with nothing but its hook and a shell.
+//! A scripted agent tries to escape, through the real Claude Code, with only its hook and a shell.
 //!
-//! `escape/ways.txt` lists what it tries. After every way the run is looked at from outside: it stands where it stood, its
-//! log is whole, no approval was given, nothing that guards it has changed. Nothing but Interlock stops a call here unless
-//! a test says so: sessions bypass the client's own permissions.
+//! `escape/ways.txt` lists the attempts. After each one, the run is inspected from outside: its state is unchanged, its
+//! log is intact, no approval was given, nothing that guards it has changed. Only Interlock can stop a call here unless
+//! a test says otherwise, because sessions bypass the client's own permissions.
 
 mod scene;
 mod ways;
@@ -17,9 +17,9 @@ use serde_json::json;
 use scene::Scene;
 use ways::{Way, bash, transition};
 
-/// The calls proposed in one session.
+/// Maximum number of calls in one session.
 const CALLS_MAX: usize = 40;
-/// What the kernel, or the program itself, says to a line that got as far as running.
+/// Messages of the kernel, or of the program itself, for a line that was started.
 const STOPPED: [&str; 14] = [
     "permission denied",
     "read-only file system",
@@ -37,7 +37,7 @@ const STOPPED: [&str; 14] = [
     "no run",
 ];
 
-/// What a client says that would ask a person, and has none to ask.
+/// Messages of a client that would ask a person, but has none to ask.
 const ASKED: [&str; 4] = [
     "requires approval",
     "require approval",
@@ -45,7 +45,7 @@ const ASKED: [&str; 4] = [
     "auto-allowed",
 ];
 
-/// Tries the ways, many in one session, and says what got out or was not answered.
+/// Makes the attempts, many in one session, and returns those that escaped or were not answered.
 fn tried(version: Version, place: &'static str, mode: Mode, ways: &[Way]) -> Vec<String> {
     let mut found = Vec::new();
     let mut rest = ways;
@@ -64,13 +64,13 @@ fn tried(version: Version, place: &'static str, mode: Mode, ways: &[Way]) -> Vec
     found
 }
 
-/// What came of a session; it ends early where a way out was found, so that the next way meets a whole scene.
+/// The result of a session; it ends early after an escape, so that the next attempt finds an intact scene.
 struct Tried {
     ways: usize,
     findings: Vec<String>,
 }
 
-/// What one session tries, in order: each call with the way it is of.
+/// The attempts of one session, in order: each call with its attempt.
 struct Plan {
     calls: Vec<(Option<Way>, Say)>,
 }
@@ -93,14 +93,14 @@ impl Plan {
         self.calls.get(call).and_then(|(way, _)| way.as_ref())
     }
 
-    /// Whether the call is the last one of a way after which the run stands still.
+    /// Returns whether the call is the last one of an attempt after which the run is paused.
     fn ends_a_way_that_pauses(&self, call: usize) -> bool {
         let next = self.way(call + 1).map(|way| &way.name);
         self.way(call)
             .is_some_and(|way| way.pauses && Some(&way.name) != next)
     }
 
-    /// The ways of which one of the first `calls` calls is.
+    /// Returns the attempts that include one of the first `calls` calls.
     fn ways_in<'a>(&self, calls: usize, ways: &'a [Way]) -> &'a [Way] {
         let last = self.way(calls.saturating_sub(1)).map(|way| &way.name);
         let number = ways.iter().position(|way| Some(&way.name) == last);
@@ -108,7 +108,7 @@ impl Plan {
     }
 }
 
-/// What was seen between the calls.
+/// The observations between the calls.
 #[derive(Default)]
 struct Seen {
     calls: usize,
@@ -162,7 +162,7 @@ fn session(version: Version, place: &'static str, mode: Mode, ways: &[Way]) -> T
     }
 }
 
-/// Answers that hold what only the store knows.
+/// Returns the answers that contain data only found in the store.
 fn leaks(plan: &Plan, calls: &[Call]) -> Vec<String> {
     let leaking = |(number, call): (usize, &Call)| {
         let name = plan.way(number).map_or("", |way| &way.name);
@@ -172,12 +172,12 @@ fn leaks(plan: &Plan, calls: &[Call]) -> Vec<String> {
     calls.iter().enumerate().filter_map(leaking).collect()
 }
 
-/// Whether a second client asks, one that the agent started.
+/// Returns whether the request comes from a second client, which the agent started.
 fn is_nested(request: &ModelRequest) -> bool {
     request.prompt().contains("NESTED")
 }
 
-/// Looks at what the last call did, then proposes the next one.
+/// Checks the effects of the last call, then proposes the next one.
 fn next(scene: &Scene, plan: &Plan, seen: &Mutex<Seen>, request: &ModelRequest) -> Vec<Say> {
     if is_nested(request) {
         let escape = format!("touch {}", scene.room.path("escaped-nested").display());
@@ -211,7 +211,7 @@ fn next(scene: &Scene, plan: &Plan, seen: &Mutex<Seen>, request: &ModelRequest) 
     vec![call.unwrap_or_else(|| text("done"))]
 }
 
-/// The ways that were not answered as the table says.
+/// Returns the attempts that were not answered as in the table.
 fn unanswered(plan: &Plan, ways: &[Way], calls: &[Call]) -> Vec<String> {
     let mut found = Vec::new();
     for way in ways {
@@ -270,7 +270,7 @@ fn held(found: &[String]) {
     );
 }
 
-/// Every third way: enough to see that the older version carries the same answers.
+/// Returns every third attempt, enough to show that the older version gives the same answers.
 fn sample(place: &str) -> Vec<Way> {
     ways::of(place).into_iter().step_by(3).collect()
 }
@@ -296,7 +296,7 @@ every_way_is_held! {
     a_client_that_asks_is_held_where_files_may_be_written: V2_1_332 "writing" Default sample;
 }
 
-/// The guard that every forgery of `no_evidence_but_what_was_seen` failed at opens for a test that passed.
+/// The guard that every forgery in `no_evidence_but_what_was_seen` failed to open opens for a test that passed.
 #[test]
 fn evidence_that_was_seen_opens_the_guard() {
     let version = Version::V2_1_332;
@@ -326,7 +326,7 @@ fn evidence_that_was_seen_opens_the_guard() {
     );
 }
 
-/// The variable that the state blocks is nowhere, however it is looked for; the one it sets is there.
+/// The variable that the state blocks cannot be found in any way; the one that it sets can.
 fn the_environment_is_the_states(version: Version) {
     const BLOCKED: &str = "postgres://person:word@prod";
     let scene = Scene::new(version, "blocking");
@@ -376,7 +376,8 @@ fn the_environment_is_the_states_own_with_the_older_client() {
     the_environment_is_the_states(Version::V2_1_197);
 }
 
-/// Where the state says nothing no kernel holds a line: what it changed is found at the next call, and the run stands still.
+/// In a state without a policy, the kernel does not confine a line: its changes are found at the next call, and the run
+/// is paused.
 #[test]
 fn settings_changed_where_the_state_says_nothing_pause_the_run() {
     let version = Version::V2_1_332;
@@ -399,7 +400,7 @@ fn settings_changed_where_the_state_says_nothing_pause_the_run() {
     assert_eq!(status["status"], "paused", "{status}");
 }
 
-/// Nothing here is run: the hook alone is asked, with what the client would say.
+/// Nothing is run here: only the hook is called, with the client's input.
 #[test]
 fn what_reaches_beyond_the_project_is_refused_in_every_state() {
     let lines = include_str!("e2e_escape/dangerous.txt").lines();
@@ -417,7 +418,7 @@ fn what_reaches_beyond_the_project_is_refused_in_every_state() {
     held(&found);
 }
 
-/// What the hook answers the client about a line.
+/// Returns the hook's answer about a line.
 fn asked(scene: &Scene, line: &str) -> String {
     let input = json!({"command": line});
     let call = before_tool(

@@ -1,4 +1,5 @@
-//! The real Claude Code is refused a call, a person says yes to it in `interlock watch`, and just that call passes, once.
+//! The real Claude Code is refused a call, a person approves it in `interlock watch`, and exactly that call is allowed,
+//! once.
 
 use std::{
     process::Command,
@@ -23,7 +24,7 @@ states:
   done: {type: final}
 ";
 
-/// A person sits down, looks at what waits, and says yes to it.
+/// Approves the pending request as a person in `interlock watch`.
 fn said_yes_in_watch(room: &Room, wanted: &str) {
     let mut watch: Command = room.command(INTERLOCK);
     watch.arg("watch").env("TERM", "xterm-256color");
@@ -66,14 +67,14 @@ fn a_yes_in_watch_lets_just_that_call_pass_once(version: Version) {
         vec![match request.rounds() {
             // Refused, and a person is asked.
             0 => write("b.txt", "one\n"),
-            // They say yes; one byte more is another call.
+            // They say yes; one more byte makes it another call.
             1 => {
                 first.call_once(|| said_yes_in_watch(&people, "b.txt"));
                 write("b.txt", "one\n\n")
             }
-            // Just that call.
+            // Exactly that call.
             2 => write("b.txt", "one\n"),
-            // Once: the same again is asked anew.
+            // Once: an identical call is asked about again.
             3 => write("b.txt", "one\n"),
             _ => text("done"),
         }]

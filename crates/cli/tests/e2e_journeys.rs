@@ -1,7 +1,7 @@
 //! The shipped workflows, each finished by real clients from `interlock init` to the final state.
 //!
-//! The model proposes only tools that its client offers, a person answers at a terminal. `cargo xtask journeys` plays all
-//! of them and writes the table of `docs/src/real-clients.md`; without it two a client are played.
+//! The model proposes only tools that its client offers, and a person answers at a terminal. `cargo xtask journeys`
+//! plays all of them and writes the table in `docs/src/real-clients.md`; without it, two per client are played.
 
 mod journey;
 mod journeys;
@@ -25,7 +25,7 @@ const CLIENTS: [Client; 5] = [
     Client::Opencode,
 ];
 
-/// What each client plays where nobody asks for more.
+/// The default journeys of each client.
 const SAMPLE: [[&str; 2]; 5] = [
     ["bugfix", "refactor"],
     ["bugfix", "review"],
@@ -34,10 +34,10 @@ const SAMPLE: [[&str; 2]; 5] = [
     ["migration", "refactor"],
 ];
 
-/// What to play: `all`, or `CLIENT/WORKFLOW`; without it a sample.
+/// The environment variable that selects journeys: `all`, or `CLIENT/WORKFLOW`; without it, a sample.
 const CHOICE: &str = "INTERLOCK_JOURNEYS";
 
-/// How one journey of one client ended.
+/// The result of one journey of one client.
 struct Played {
     workflow: &'static str,
     client: Client,
@@ -68,7 +68,7 @@ fn every_client_finishes_the_shipped_workflows() {
     }
 }
 
-/// The journeys that one client goes.
+/// Returns the selected journeys of one client.
 fn chosen(index: usize, client: Client, choice: Option<&str>) -> Vec<Journey> {
     let is_chosen = |journey: &Journey| match choice {
         None => SAMPLE[index].contains(&journey.workflow),
@@ -95,7 +95,7 @@ fn fault(played: &Played) -> Option<String> {
     Some(format!("{client}, `{workflow}`: {fault}"))
 }
 
-/// A row a workflow, a column a client.
+/// Returns one row per workflow, one column per client.
 fn rows(played: &[Played]) -> Vec<Vec<String>> {
     let mut head = vec!["workflow".to_owned()];
     head.extend(CLIENTS.iter().map(|client| client.label()));
@@ -113,7 +113,7 @@ fn rows(played: &[Played]) -> Vec<Vec<String>> {
     rows
 }
 
-/// How the run ended, and how many states it passed.
+/// Returns the outcome of the run, and the number of states it passed.
 fn cell(played: &Played) -> String {
     let states = played.states.as_deref().unwrap_or_default();
     let last = states.last().map_or("", String::as_str);

@@ -1,4 +1,4 @@
-//! The real Claude Code with a plugin whose code inside of the client overrules its hooks.
+//! The real Claude Code with a plugin whose code inside the client overrides its hooks.
 
 use interlock_testkit::claude::{Mode, Outcome, Session, Version};
 use interlock_testkit::interlock::Interlock;
@@ -10,7 +10,7 @@ const INTERLOCK: &str = env!("CARGO_BIN_EXE_interlock");
 /// Allows what the hook denies.
 const ALLOWS: &str = r#"on("tool.check", {tool: "Bash"}, () => ({decision: "allow"}));"#;
 
-/// A project in which a run holds every session, and a plugin beside it whose code registers `body`.
+/// Returns a project in which a run guards every session, and a plugin whose code registers `body`.
 fn guarded(body: &str) -> (Room, String) {
     let room = Room::new().unwrap();
     let version = Version::V2_1_332;
@@ -107,7 +107,7 @@ fn in_a_window_a_session_with_unknown_code_does_nothing() {
                     .is_ok_and(|status| status["status"] == "paused")
             };
             terminal.wait_for("the pause", is_paused)?;
-            // What nobody has accepted is named on the screen.
+            // A plugin that nobody has accepted is named on the screen.
             terminal.wait_for("the reason", |screen| screen.contains("plugin"))
         })
         .unwrap();
@@ -118,7 +118,7 @@ fn in_a_window_a_session_with_unknown_code_does_nothing() {
 fn what_a_person_accepts_holds_for_that_code_alone() {
     let (room, run) = guarded(ALLOWS);
     let interlock = Interlock::new(INTERLOCK, &room);
-    // Where a session finds it without a word on its command line.
+    // In a place where a session finds it without an option on its command line.
     let mods = room.home().join(".claude/dev-mods/extra");
     std::fs::create_dir_all(mods.parent().unwrap()).unwrap();
     std::fs::rename(room.path("plugin"), &mods).unwrap();
@@ -132,7 +132,7 @@ fn what_a_person_accepts_holds_for_that_code_alone() {
     for command in ["status", "doctor"] {
         assert!(named(&interlock.run(&[command]).unwrap()), "{command}");
     }
-    // Nobody but a person: there is no terminal here.
+    // Only a person can accept it: there is no terminal here.
     interlock.run(&["doctor", "--accept"]).unwrap();
     assert!(named(&interlock.run(&["status"]).unwrap()));
     drop(interlock.by_a_person(&["doctor", "--accept"]));
@@ -148,7 +148,7 @@ fn what_a_person_accepts_holds_for_that_code_alone() {
     assert_eq!(room.read("ran.txt"), None);
 }
 
-/// What a plugin that a person has accepted does to a call that the run refuses.
+/// Attempts of a plugin that a person has accepted to override a refused call.
 const OVERRULING: [&str; 2] = [
     ALLOWS,
     r#"on("classic.PreToolUse", {tool: "Bash"}, () => ({}));"#,
@@ -177,7 +177,7 @@ fn code_of_our_own_refuses_what_others_let_pass() {
             calls[0].result
         );
         assert_eq!(room.read("ran.txt"), None, "{body}");
-        // It is that code which holds: without it the plugin has its way.
+        // That code is the protection: without it, the plugin succeeds.
         interlock.by_a_person(&["cancel", &run]).unwrap();
         std::fs::remove_dir_all(room.path("project").join(".claude/skills/interlock")).unwrap();
         interlock

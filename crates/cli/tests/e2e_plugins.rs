@@ -1,6 +1,6 @@
-//! Interlock's plugins in the real clients: installed as a person installs them, held to a workflow, and uninstalled.
+//! Interlock's plugins in the real clients: installed like by a person, guarded by a workflow, and uninstalled.
 //!
-//! Nothing of `interlock init` is written unless a test says so, and nothing but Interlock stops a call here.
+//! Unless a test says otherwise, `interlock init` writes nothing, and only Interlock can stop a call here.
 
 mod clients;
 mod registry;
@@ -41,7 +41,7 @@ fn calls(plugin: &Plugin) -> Vec<Proposal> {
     ]
 }
 
-/// What the log must say of these calls, each once.
+/// The expected verdicts in the log, each once.
 const VERDICTS: [&str; 5] = [
     "allowed",
     "tool_not_allowed",
@@ -50,7 +50,7 @@ const VERDICTS: [&str; 5] = [
     "allowed",
 ];
 
-/// Installs the plugin, holds a session by it, and uninstalls it again.
+/// Installs the plugin, guards a session with it, and uninstalls it again.
 fn holds_and_goes(client: Client) {
     let plugin = Plugin::new(client);
     let before = plugin.settings();
@@ -71,7 +71,7 @@ fn holds_and_goes(client: Client) {
     assert_eq!(plugin.settings(), before, "{name}");
     let seen = plugin.doctor();
     assert_eq!(seen["hooks"], "none", "{name}: {seen:#}");
-    // Whatever is left of it holds nothing any more.
+    // Its remains guard nothing any more.
     let edit = Proposal::edit("a.txt", "two\n", "free\n");
     plugin.session(Script::calls(vec![Proposal::read("a.txt"), edit]));
     assert_eq!(plugin.room.read("a.txt").unwrap(), "free\n", "{name}");
@@ -87,8 +87,8 @@ fn the_plugin_holds_an_older_claude_code_too() {
     holds_and_goes(Client::ClaudeCode(Version::V2_1_197));
 }
 
-/// Commands in the text of a skill run while it is loaded. Files of a plugin cannot name their hook, since older
-/// clients skip such a file whole: the code of the plugin asks.
+/// Commands in the text of a skill run while it is loaded. A plugin's files cannot name their hook, because older
+/// clients skip such a file entirely: the code of the plugin asks.
 #[test]
 fn the_plugin_of_claude_code_judges_the_commands_of_skills() {
     for beside_init in [false, true] {
@@ -188,7 +188,7 @@ fn without_the_program_a_plugin_stops_only_what_a_run_may_guard() {
             "two\n",
             "{name}: {said}"
         );
-        // Copilot CLI shows its model no more than how a hook ended.
+        // Copilot CLI shows its model only the exit code of a hook.
         let why = match client {
             Client::Copilot => "hook exited with code 2",
             _ => "interlock on the PATH",
@@ -202,7 +202,7 @@ fn an_agent_cannot_change_a_plugin_that_is_loaded_in_place() {
     let client = Client::ClaudeCode(Version::V2_1_332);
     let plugin = Plugin::new(client);
     plugin.install();
-    // The marketplace is a folder, and lies in the project.
+    // The marketplace is a folder in the project.
     let run = plugin.start(&json!({
         "id": "in-place", "initial": "building",
         "states": {

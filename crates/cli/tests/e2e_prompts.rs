@@ -1,4 +1,4 @@
-//! The real Claude Code asks its person in a prompt of its own: what it shows, and what becomes of the question.
+//! The real Claude Code asks its person in its own prompt: the displayed text, and the result of the question.
 
 use std::{
     io,
@@ -27,7 +27,7 @@ fn workflow() -> Value {
     }})
 }
 
-/// A model that asks for DONE, writes a file, or reads one, as its person says.
+/// Returns a model that requests DONE, writes a file, or reads one, as its person says.
 fn script(room: &Room) -> Script {
     let path = room.file("written.txt");
     let told = AtomicUsize::new(0);
@@ -36,7 +36,7 @@ fn script(room: &Room) -> Script {
             return vec![text("A summary.")];
         }
         let said = request.text();
-        // Each word of the person is answered with one call.
+        // Each message of the person is answered with one call.
         let count = said.matches("it now").count();
         if told.swap(count, Ordering::SeqCst) == count {
             return vec![text("That was it.")];
@@ -55,15 +55,15 @@ fn script(room: &Room) -> Script {
     })
 }
 
-/// Types a line as a person does: the words first, and Enter when they are there.
+/// Types a line as a person does: first the words, and Enter once they are shown.
 fn say(terminal: &mut Terminal, line: &str) -> io::Result<()> {
-    // After a key that ends something the client may not hear the first letter.
+    // After a key that ends something, the client may miss the first letter.
     terminal.press(&format!("so {line}"))?;
     terminal.wait_for(line, |screen| screen.contains(line))?;
     terminal.press("\r")
 }
 
-/// Answers the client's question with a key; it hears none in the first moments that it is there.
+/// Answers the client's question with a key; the client ignores keys in the first moments of the question.
 fn answer(
     terminal: &mut Terminal,
     key: &str,
@@ -71,7 +71,7 @@ fn answer(
 ) -> io::Result<()> {
     for _ in 0..30 {
         terminal.press(key)?;
-        // A key too many would be one for what comes after the question.
+        // One key too many would apply to whatever follows the question.
         for _ in 0..10 {
             look()?;
             if !terminal.screen().contains("Do you want to") {
@@ -112,7 +112,7 @@ fn a_question_in_the_clients_prompt_is_open_until_its_person_answers() {
             ]);
             let screen = terminal.wait_for("the question", shown)?;
             let asked = (screen, waiting()?);
-            // No; and the person goes on with something else.
+            // No; and the person continues with something else.
             answer(terminal, "\u{1b}", &waiting)?;
             say(terminal, "write it now")?;
             terminal.wait_for("the next question", has(&["written.txt", "Do you want to"]))?;
@@ -140,7 +140,7 @@ fn a_question_in_the_clients_prompt_is_open_until_its_person_answers() {
     assert_eq!(pending.as_array().unwrap().len(), 1, "{pending}");
     assert_eq!(pending[0]["event"], "DONE");
     assert_eq!(pending[0]["in_prompt"], true);
-    // The no has closed the first, and the write asks anew.
+    // The no has closed the first, and the write asks again.
     assert_eq!(after_no.as_array().unwrap().len(), 1, "{after_no}");
     assert_eq!(after_no[0]["kind"], "grant", "{after_no}");
     assert_eq!(grant, json!([]));

@@ -1,6 +1,6 @@
-//! The real Claude Code, whose conversation goes on under other ids and in other processes.
+//! The real Claude Code, whose conversation continues under other ids and in other processes.
 //!
-//! In each the forbidden edit is refused, or the session was told that it is not held.
+//! In each, the forbidden edit is refused, or the session was told that it is not guarded.
 
 use std::sync::{
     Arc,
@@ -24,7 +24,7 @@ fn workflow() -> Value {
     }})
 }
 
-/// A project with `interlock init` done.
+/// Returns a project after `interlock init`.
 fn initialised(version: Version) -> Room {
     let room = Room::new().unwrap();
     room.install("claude", &version.program().unwrap()).unwrap();
@@ -34,7 +34,7 @@ fn initialised(version: Version) -> Room {
     room
 }
 
-/// The same with a workflow that wants its work finished.
+/// Returns the same with a workflow that requires the work to be finished.
 fn wanting_an_end(version: Version) -> Room {
     let room = initialised(version);
     let mut workflow = workflow();
@@ -43,7 +43,7 @@ fn wanting_an_end(version: Version) -> Room {
     room
 }
 
-/// A model that answers each prompt with an attempt to write, and what becomes of it with a word.
+/// Returns a model that answers each prompt with an attempt to write, and its result with a word.
 fn writes(room: &Room) -> Script {
     let path = room.file("written.txt");
     let told = Arc::new(AtomicUsize::new(0));
@@ -165,7 +165,7 @@ fn the_last_task_of_a_list_is_not_done_before_the_work_is(version: Version) {
         vec![text("Still all.")],
         vec![text("Really.")],
     ]);
-    // The newer client has these tools only for those who ask for them.
+    // The newer client offers these tools only on request.
     let outcome = Session::new(version, &room, script)
         .env("CLAUDE_CODE_ENABLE_TODO_TOOLS", "1")
         .run()
@@ -194,7 +194,7 @@ interlock_testkit::with_both_versions! {
     the_last_task_of_a_list_is_not_done_before_the_work_is
 }
 
-/// Types a line as a person does: the words first, and Enter when they are there.
+/// Types a line as a person does: first the words, and Enter once they are shown.
 fn say(terminal: &mut Terminal, line: &str) -> std::io::Result<()> {
     terminal.press(line)?;
     terminal.wait_for(line, |screen| screen.contains(line))?;
@@ -223,7 +223,7 @@ fn a_conversation_that_begins_anew_stays_held() {
             say(terminal, "/compact")?;
             terminal.wait_for("a summary", |screen| screen.contains("Compacted"))?;
             say(terminal, "fourth")?;
-            // The client asks the model for the summary too, so attempts are not counted here.
+            // The client asks the model for the summary, too, so attempts are not counted here.
             let after = |screen: &str| {
                 screen
                     .rsplit("fourth")

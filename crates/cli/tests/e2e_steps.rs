@@ -1,6 +1,6 @@
-//! Steps that hold the real clients to a native workflow, each against a scripted model.
+//! Steps that guard the real clients with a native workflow, each with a scripted model.
 //!
-//! The project has no hooks of Interlock's: what holds the client comes with its start.
+//! The project has no hooks of Interlock: the guard is part of how the client is started.
 
 use std::{fs, path::Path};
 
@@ -62,7 +62,7 @@ fn room(client: Client) -> Room {
     let stub = programs::built("interlock-testkit", "mcp-stub", INTERLOCK).unwrap();
     client.install(&room, &stub).unwrap();
     if client == Client::Gemini {
-        // Else it offers no tool that a person would have to agree to.
+        // Otherwise it does not offer tools that a person would have to approve.
         let path = room.home().join(".gemini/settings.json");
         let mut settings: Value =
             serde_json::from_str(&fs::read_to_string(&path).unwrap()).unwrap();
@@ -75,7 +75,7 @@ fn room(client: Client) -> Room {
     room
 }
 
-/// Runs the workflow while the model proposes these things.
+/// Runs the workflow while the model makes these proposals.
 fn played(room: &Room, client: Client, proposals: Vec<Proposal>) -> Outcome {
     let mut command = room.command(INTERLOCK);
     command.args(["run", "./flow.yaml"]);
@@ -83,7 +83,7 @@ fn played(room: &Room, client: Client, proposals: Vec<Proposal>) -> Outcome {
     session.below(command).unwrap()
 }
 
-/// Returns every run of the workflow that holds agents.
+/// Returns every run of the workflow that guards agents.
 fn runs_of_guard(room: &Room) -> Vec<Value> {
     let interlock = Interlock::new(INTERLOCK, room);
     let listed = interlock.run(&["list", "--all", "--json"]).unwrap();
@@ -95,7 +95,7 @@ fn runs_of_guard(room: &Room) -> Vec<Value> {
         .collect()
 }
 
-/// Returns the events of the run that held the agent.
+/// Returns the events of the run that guarded the agent.
 fn held(room: &Room) -> Vec<Value> {
     let run = runs_of_guard(room).remove(0);
     let interlock = Interlock::new(INTERLOCK, room);
@@ -182,7 +182,7 @@ fn hooks_that_the_project_has_as_well_do_no_harm(client: Client) {
     let outcome = played(&room, client, proposals);
     assert_eq!(outcome.exit, Some(0), "{outcome:#?}");
     let seen = verdicts(&held(&room));
-    // Each is judged and counted once, though two hooks ask.
+    // Each is judged and counted once, although two hooks ask.
     let wanted = ["allowed", "command_not_allowed", "to writing", "to done"];
     assert_eq!(seen, wanted, "{outcome:#?}");
 }
@@ -212,7 +212,7 @@ fn agents_beside_each_other_are_held_to_runs_of_their_own() {
     }
 }
 
-/// Hands in a plan after it has tried to write it down itself.
+/// Returns a model that submits a plan after it has tried to write it to a file itself.
 fn planner() -> provider::Script {
     let write = provider::call("Write", json!({"file_path": "plan", "content": "x"}));
     let submit = provider::call("submit", json!({"steps": ["look", "write"]}));
@@ -231,7 +231,7 @@ stages:
     next: end
 ";
 
-/// One step calls a model itself, the other holds a real agent, both at once; the last sees what came of both.
+/// One step calls a model itself, the other guards a real agent, concurrently; the last reads both results.
 fn an_agent_works_beside_a_model_stage(client: Client) {
     let room = room(client);
     room.install("interlock", Path::new(INTERLOCK)).unwrap();
@@ -272,7 +272,7 @@ states:
     assert_eq!(outcome.exit, Some(0), "{outcome:#?}");
     let wanted = ["command_not_allowed", "allowed", "to writing", "to done"];
     assert_eq!(verdicts(&held(&room)), wanted, "{outcome:#?}");
-    // Neither is bounded by what bounds the other, and what the stage may not it did not do.
+    // Neither is restricted by the other's policy, and the stage did nothing that it may not.
     let planned = Interlock::new(INTERLOCK, &room).status("planned").unwrap();
     assert_eq!(planned["status"], "completed", "{planned}");
     assert_eq!(planned["context"]["upstream"]["Plan"]["steps"][1], "write");

@@ -1,4 +1,4 @@
-//! What editors are given: the schemas in `editors/schemas` are those of the program.
+//! The files for editors: the schemas in `editors/schemas` are those of the program.
 
 use std::{
     fs,
@@ -8,10 +8,10 @@ use std::{
 use interlock_formats::{codemie_schema, flowstate_schema, pipeline_schema, schema};
 use serde_json::{Value, json};
 
-/// The address below which SchemaStore serves schemas; their `$id` names it.
+/// The address below which SchemaStore serves schemas; their `$id` contains it.
 const STORE: &str = "https://www.schemastore.org";
 
-/// The formats, with the files in which editors expect them.
+/// Returns the formats, with the files in which editors expect them.
 fn formats() -> [(&'static str, &'static str, Value, &'static [&'static str]); 4] {
     [
         (
@@ -49,7 +49,7 @@ fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../editors")
 }
 
-/// Compares a file with what it has to be, or writes it where `INTERLOCK_BLESS` is set.
+/// Compares a file with its expected content, or writes it if `INTERLOCK_BLESS` is set.
 fn same(path: &Path, wanted: &Value) {
     let text = format!("{}\n", serde_json::to_string_pretty(wanted).unwrap());
     if std::env::var_os("INTERLOCK_BLESS").is_some() {
@@ -67,7 +67,7 @@ fn same(path: &Path, wanted: &Value) {
 fn the_schemas_for_editors_are_those_of_the_program() {
     for (format, _, schema, _) in formats() {
         let mut schema = schema;
-        // In the program a schema has a name; in the store it has an address.
+        // In the program, a schema has a name; in the store, it has an address.
         schema["$id"] = json!(format!("{STORE}/interlock-{format}.json"));
         same(
             &folder().join(format!("schemas/{format}.schema.json")),

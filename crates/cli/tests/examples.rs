@@ -1,4 +1,4 @@
-//! The examples of the repository, each in a project of its own, with stand-ins for the agents.
+//! The examples of the repository, each in a separate project, with stand-ins for the agents.
 
 use std::{
     fs,
@@ -18,7 +18,7 @@ fn examples() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples")
 }
 
-/// A project with an example, where `claude` and `gh` are scripts.
+/// Returns a project with an example, where `claude` and `gh` are scripts.
 fn room(example: &str) -> Room {
     let room = Room::new().unwrap();
     room.script("bin/claude", "echo \"claude: $#\"").unwrap();
@@ -37,7 +37,7 @@ fn room(example: &str) -> Room {
     room
 }
 
-/// Tells a pipeline or a CodeMie file, which `model_runs` plays, from steps of programs.
+/// Returns whether a file is a pipeline or a CodeMie file, which `model_runs` plays, rather than steps of programs.
 fn is_of_models(text: &str) -> bool {
     let begins = |key: &str| text.lines().any(|line| line.starts_with(key));
     begins("stages:") || begins("assistants:")
@@ -89,7 +89,7 @@ fn every_example_checks_clean_and_is_described() {
         let found = checked["diagnostics"].as_array().unwrap();
         let wrong: Vec<_> = found
             .iter()
-            // What comes with the input of a run, no state sets.
+            // Variables from the input of a run are set by no state.
             .filter(|one| one["severity"] != "note" && one["code"] != "unset_variable")
             .collect();
         assert!(wrong.is_empty(), "{name}: {wrong:?}");
@@ -109,7 +109,7 @@ fn whoever_has_no_model_is_told_what_to_set_before_anything_starts() {
             continue;
         }
         seen += 1;
-        // Not copied: by its path, as the README does it.
+        // Not copied, but given by its path, as in the README.
         let room = Room::new().unwrap();
         let mut words = vec!["run", file.to_str().unwrap()];
         if text.contains("${ctx.task}") {
@@ -128,7 +128,7 @@ fn whoever_has_no_model_is_told_what_to_set_before_anything_starts() {
     assert_eq!(seen, 5);
 }
 
-/// Returns what is said about a command that is refused.
+/// Returns the output of a refused command.
 fn refused(room: &Room, words: &[&str]) -> String {
     let output = call(room, words);
     assert_eq!(output.status.code(), Some(2), "{output:?}");
@@ -145,7 +145,7 @@ fn release_notes_are_written_of_what_is_new() {
     let none = printed(&call(&room, &["run", "release-notes"]));
     assert_eq!(none, "nothing new since v1\n");
     commit(&room, "b.txt", "Mend `touch evil` b");
-    // The prompt is the word behind `-p`.
+    // The prompt is the word after `-p`.
     room.script("bin/claude", "printf 'Notes of:\\n%s\\n' \"$2\"")
         .unwrap();
     let wrote = printed(&call(&room, &["run", "release-notes"]));
@@ -181,7 +181,7 @@ fn a_test_matrix_gives_up_after_its_rounds() {
     assert_eq!(room.read("seen").unwrap().lines().count(), 6);
 }
 
-/// A room with a repository to push to, and programs that solve the issue 7.
+/// Returns a room with a repository to push to, and programs that solve issue 7.
 fn issue_room() -> Room {
     let room = room("issue-to-pr");
     commit(&room, "a.txt", "begin");

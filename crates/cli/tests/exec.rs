@@ -1,4 +1,4 @@
-//! `interlock exec` as a process: what passes through, what is refused, what a run is told.
+//! `interlock exec` as a process: what passes through, what is refused, and what is reported to a run.
 
 use std::{
     fs,
@@ -14,14 +14,14 @@ use serde_json::{Value, json};
 
 const INTERLOCK: &str = env!("CARGO_BIN_EXE_interlock");
 
-/// A session held to one state, whose hook and lines are called as a client would.
+/// A session in a run with one state, whose hook and lines are called as a client would.
 struct Session {
     room: Room,
     run: String,
 }
 
 impl Session {
-    /// A run of a workflow whose first state has `policy`.
+    /// Starts a run of a workflow whose first state has `policy`.
     fn new(policy: &Value) -> Self {
         Self::with_machine(policy, &json!({}))
     }
@@ -56,7 +56,7 @@ impl Session {
         Self::new(&json!({ "allowed_tools": ["Read", "Grep", "Glob", "Bash"] }))
     }
 
-    /// Tells the hook of an event of a call.
+    /// Reports an event of a call to the hook.
     fn hook(&self, id: &str, event: &str, command: &str, more: &Value) -> Value {
         let mut input = json!({
             "session_id": "session", "cwd": self.room.project(), "hook_event_name": event,
@@ -75,7 +75,7 @@ impl Session {
         serde_json::from_slice(&output.stdout).unwrap()
     }
 
-    /// What the client would run in the place of `line`.
+    /// Returns the line that the client would run instead of `line`.
     fn carried(&self, id: &str, line: &str) -> String {
         let answer = self.hook(id, "PreToolUse", line, &json!({}));
         let said = &answer["hookSpecificOutput"];
@@ -83,20 +83,20 @@ impl Session {
         said["updatedInput"]["command"].as_str().unwrap().to_owned()
     }
 
-    /// A shell as the client starts it.
+    /// Returns a shell as the client starts it.
     fn shell(&self, line: &str) -> process::Command {
         let mut command = self.room.command("bash");
         command.args(["-c", line]);
         command
     }
 
-    /// Lets a line pass the hook and runs what the client would.
+    /// Passes a line to the hook and runs the line that the client would.
     fn run(&self, id: &str, line: &str) -> Output {
         let carried = self.carried(id, line);
         self.shell(&carried).output().unwrap()
     }
 
-    /// The events of the run with this name.
+    /// Returns the events of the run with this name.
     fn events(&self, name: &str) -> Vec<Value> {
         let log = self
             .room
@@ -160,7 +160,7 @@ fn a_ticket_is_for_one_line_and_one_use() {
     assert_eq!(refused.status.code(), Some(126), "{refused:?}");
     assert_eq!(said(&refused), "");
     assert!(complained(&refused).contains("another line"), "{refused:?}");
-    // A ticket that was shown for another line is used up.
+    // A ticket that was presented for another line is used up.
     assert_eq!(
         session.shell(&carried).output().unwrap().status.code(),
         Some(126)
@@ -286,7 +286,7 @@ fn it_ends_as_its_line_ends() {
         let output = person(&room, &["--", &format!("kill -{signal} $$")]);
         assert_eq!(output.status.signal(), Some(signal), "{output:?}");
     }
-    // Several words are a command with its operands, and none of them is read again.
+    // Several words are a command with its operands, and none of them is parsed again.
     let output = person(&room, &["--", "printf", "%s|", "a b", "$HOME", "it's"]);
     assert_eq!(said(&output), "a b|$HOME|it's|");
 }
@@ -331,7 +331,7 @@ fn below_the_required_level_nothing_starts() {
     let session = Session::no_write();
     let own = session.room.config().join("interlock");
     fs::create_dir_all(&own).unwrap();
-    // No machine reaches more than this without a kernel that helps; see the level it has.
+    // No machine supports more than this without help from the kernel; compare its level.
     let reached = session.status()["confinement"]["writing"]["level"].clone();
     let output = person(
         &session.room,
@@ -434,7 +434,7 @@ fn a_protected_file_that_a_program_writes_is_put_back_and_pauses_the_run() {
             "echo x > .mcp.json; mkdir -p .claude; echo x > .claude/settings.json; exit 0\n",
         )
         .unwrap();
-    // The first call of the session keeps what is there now.
+    // The first call of the session records the present state.
     session.run("t0", "ls");
     session.run("t1", "sh make.sh");
     assert_eq!(
@@ -444,7 +444,7 @@ fn a_protected_file_that_a_program_writes_is_put_back_and_pauses_the_run() {
     assert_eq!(session.room.read(".claude/settings.json"), None);
     let status = session.status();
     let prevented = session.events("ProtectedChanged").is_empty();
-    // What the kernel prevented is not a change; what was undone pauses the run.
+    // A change that the kernel prevented does not count; one that was undone pauses the run.
     assert_eq!(
         status["status"],
         if prevented { "running" } else { "paused" }
@@ -513,7 +513,7 @@ fn an_agent_calls_exec_by_no_route() {
         "interlock exec --as free -- 'touch x'",
         &format!("'{INTERLOCK}' exec --ticket {} -- ls", "0".repeat(32)),
         &format!("timeout 5 '{INTERLOCK}' exec -- ls"),
-        // Not even the words that were made for another call.
+        // Not even the words made for another call.
         &carried,
     ] {
         let answer = session.hook("t1", "PreToolUse", line, &json!({}));
@@ -522,7 +522,7 @@ fn an_agent_calls_exec_by_no_route() {
         let why = said["permissionDecisionReason"].as_str().unwrap();
         assert!(why.starts_with("protected"), "{line}: {why}");
     }
-    // The ticket still counts for the call it was given to.
+    // The ticket is still valid for its own call.
     assert_eq!(said(&session.shell(&carried).output().unwrap()), "one");
 }
 

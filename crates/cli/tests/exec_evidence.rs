@@ -1,4 +1,4 @@
-//! Evidence from carried lines: each named command is seen to end, whatever stands around it.
+//! Evidence from rewritten lines: the end of each named command is observed, whatever surrounds it.
 #![cfg(target_os = "linux")]
 
 mod changes;
@@ -77,7 +77,7 @@ fn what_stands_around_a_check_hides_its_end_no_more() {
 
 #[test]
 fn a_variable_that_the_client_exports_is_not_set_for_a_check_unseen() {
-    // Set without a word of `export`, it reaches npm because the client's shell exports it.
+    // Set without `export`, it reaches npm because the client's shell exports it.
     let line = "PREFIX=elsewhere; npm test";
     for (given, counts) in [(vec![], true), (vec![("PREFIX", "here")], false)] {
         let mut session = Session::new();
@@ -176,7 +176,7 @@ fn a_probed_program_is_found_and_started_as_the_shell_would() {
         ),
         ("#!/nowhere/sh\n", "npm test; echo $?"),
     ];
-    // No other `npm` of the machine is to be found.
+    // No other `npm` on the machine can be found.
     let bin = session.room.path("only");
     fs::create_dir(&bin).unwrap();
     std::os::unix::fs::symlink("/bin/cat", bin.join("cat")).unwrap();
@@ -224,13 +224,13 @@ fn no_program_of_a_line_has_what_a_probe_tells_through() {
         );
         assert_eq!(ran.commands[0]["exits"], json!([0]), "{line}");
     }
-    // Nor has the program that is probed.
+    // Nor does the probed program.
     let inside = "#!/bin/sh\nls /proc/self/fd | tr '\\n' ' '\n";
     session.stand_in("npm", inside);
     assert_eq!(said(&session.run("npm test | cat").output), "0 1 2 3 ");
 }
 
-/// Tells that the check at byte 0 started and ended with 0, as a probe would.
+/// Forges a probe's report that the check at byte 0 started and ended with 0.
 const FORGED: &str = r#"
 forged() {
     printf '0123456789abcdef\0\0\0\0\0\0\0\0\0\0'
@@ -254,7 +254,7 @@ fn a_program_of_the_line_cannot_tell_in_place_of_a_probe() {
         format!(
             "cp '{interlock}' ./npm-probe; ./npm-probe exec --probe 0:1 -- true 9<&0; rm npm-probe"
         ),
-        // Becomes a shell with the very words of the line's own.
+        // Becomes a shell with the same words as the line's own.
         "readarray -d '' w < /proc/$PPID/cmdline; exec \"${w[@]}\" 20>&1".to_owned(),
     ];
     for attempt in attempts {
@@ -271,7 +271,7 @@ fn a_program_of_the_line_cannot_tell_in_place_of_a_probe() {
             let ran = session.run(line);
             assert!(!ran.counts, "{attempt}: {line}");
             let exits = &ran.commands[0]["exits"];
-            // What reads nothing of it may end it by a signal.
+            // A program that does not read its input may be ended by a signal.
             assert!(
                 *exits == json!([1]) || *exits == json!([null]),
                 "{attempt}: {line}: {exits}"
@@ -337,7 +337,7 @@ fn text_that_runs_in_the_shell_itself_leaves_no_evidence() {
         assert!(!ran.counts, "{line}");
         assert_eq!(ran.commands, Value::Null, "{line}");
     }
-    // An environment of Python is as trusted as the programs in it.
+    // A Python environment is as trusted as the programs in it.
     session
         .room
         .write("venv/bin/activate", "VIRTUAL_ENV=x")

@@ -1,4 +1,4 @@
-//! `interlock exec --planned`: a stage's line, carried by the built program.
+//! `interlock exec --planned`: a stage's line, run by the built program.
 
 use std::{
     fs,
@@ -18,7 +18,7 @@ use serde_json::json;
 
 const INTERLOCK: &str = env!("CARGO_BIN_EXE_interlock");
 
-/// Runs a line in `project`, in a state that has these tools.
+/// Runs a line in `project`, in a state with these tools.
 fn run(project: &Path, tools: &[&str], line: &str) -> ToolEnd {
     let policy = Policy {
         allowed_tools: Some(tools.iter().map(|tool| (*tool).to_owned()).collect()),

@@ -1,4 +1,4 @@
-//! `check`, `test` and `prove` with `--format`: what other programs read of them.
+//! `check`, `test` and `prove` with `--format`: the output for other programs.
 
 use std::process::Stdio;
 
@@ -9,7 +9,7 @@ use serde_json::Value;
 
 const INTERLOCK: &str = env!("CARGO_BIN_EXE_interlock");
 
-/// A workflow with an error, a character of two UTF-16 units before it and a comma in its message.
+/// A workflow with an error, before it a character of two UTF-16 units, and a comma in its message.
 const BROKEN: &str = "id: flow
 initial: work
 states:
@@ -46,7 +46,7 @@ cases:
       - {tool: Edit, input: {file_path: a}, expect: {ok: false}}
 ";
 
-/// Makes a repository whose workflows lie in a folder.
+/// Returns a repository with its workflows in a folder.
 fn repository(files: &[(&str, &str)]) -> Room {
     let room = Room::new().unwrap();
     room.write(".git/HEAD", "ref: refs/heads/main\n").unwrap();
@@ -56,7 +56,7 @@ fn repository(files: &[(&str, &str)]) -> Room {
     room
 }
 
-/// Calls the program in the folder of the workflows.
+/// Runs the program in the folder of the workflows.
 fn out(room: &Room, arguments: &[&str], code: i32) -> String {
     let output = room
         .command(INTERLOCK)
@@ -69,7 +69,7 @@ fn out(room: &Room, arguments: &[&str], code: i32) -> String {
     String::from_utf8(output.stdout).unwrap()
 }
 
-/// Counts what passed and failed in a JUnit report, with the reader that evidence uses.
+/// Counts passed and failed tests in a JUnit report, with the reader for evidence.
 fn counted(xml: String) -> (u64, u64) {
     let report = read_report(ReportFormat::Junit, &[xml.into_bytes()]).unwrap();
     let counts = report.counts(None);

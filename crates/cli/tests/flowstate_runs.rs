@@ -1,4 +1,4 @@
-//! Workflows of steps, run by the program that is shipped: what each file below `tests/cases/flowstate/runs` says.
+//! Workflows of steps, run by the shipped program: the cases below `tests/cases/flowstate/runs`.
 
 mod case;
 mod play;
@@ -18,7 +18,7 @@ use crate::support::case_file;
 
 const INTERLOCK: &str = env!("CARGO_BIN_EXE_interlock");
 const WORKERS: usize = 4;
-/// Fewer would mean that cases are no longer found.
+/// With fewer, the cases were not found.
 const CASES_MIN: usize = 120;
 
 fn folder(name: &str) -> PathBuf {
@@ -27,7 +27,7 @@ fn folder(name: &str) -> PathBuf {
         .join(name)
 }
 
-/// Returns the files below `folder` that end so, in order.
+/// Returns the files below `folder` with this ending, sorted.
 fn files(folder: &Path, end: &str) -> Vec<PathBuf> {
     let mut found = Vec::new();
     for entry in fs::read_dir(folder).unwrap() {
@@ -42,7 +42,7 @@ fn files(folder: &Path, end: &str) -> Vec<PathBuf> {
     found
 }
 
-/// Runs `check` on every file, some at once, and panics with all that it found.
+/// Runs `check` on every file, several at once, and panics with everything it found.
 fn each(files: &[PathBuf], check: impl Fn(&Path) -> Vec<String> + Sync) {
     let next = AtomicUsize::new(0);
     let work = || {
@@ -78,7 +78,7 @@ fn each(files: &[PathBuf], check: impl Fn(&Path) -> Vec<String> + Sync) {
 #[test]
 fn every_case_runs_as_it_says() {
     let mut files = files(&folder("runs"), ".yaml");
-    // One area or case alone: `INTERLOCK_CASES=for-each cargo test -p interlock --test integration flowstate_runs::`.
+    // A single area or case: `INTERLOCK_CASES=for-each cargo test -p interlock --test integration flowstate_runs::`.
     if let Ok(wanted) = std::env::var("INTERLOCK_CASES") {
         files.retain(|file| file.to_string_lossy().contains(&wanted));
     } else {

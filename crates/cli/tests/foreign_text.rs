@@ -1,4 +1,4 @@
-//! Text of a workflow, an agent or a person's notes reaches a terminal as text, in every field of every command.
+//! Text from a workflow, an agent or a person's notes reaches a terminal only as text, in every field of every command.
 
 use std::process::{Command, Output};
 
@@ -10,11 +10,11 @@ use serde_json::{Value, json};
 
 const INTERLOCK: &str = env!("CARGO_BIN_EXE_interlock");
 
-/// What must never reach a terminal as it is; the line break would forge a line.
+/// Text that must never reach a terminal unchanged; the line break would forge a line.
 const HOSTILE: &str =
     "x\u{1b}[2J\u{1b}[31m\u{9b}1m\u{7}\r\u{8}\u{202e}\u{2066}\u{200b}\u{feff}\u{e0041}\nFORGED";
 
-/// A workflow that loads: its escapes are those of JSON.
+/// Returns a workflow that loads: its escapes are those of JSON.
 fn workflow() -> String {
     let document = json!({
         "id": "flow", "meta": {"description": HOSTILE}, "initial": "draft",

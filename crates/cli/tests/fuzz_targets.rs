@@ -1,6 +1,6 @@
-//! The targets of `fuzz`, built as plain functions and given a few seeds: what the engine changes, they still fit.
+//! The targets of `fuzz`, built as plain functions and run with a few seeds: they still fit changes of the engine.
 //!
-//! `cargo xtask fuzz` looks for more with coverage as its guide.
+//! `cargo xtask fuzz` searches further, guided by coverage.
 
 use std::{fs, path::Path};
 
@@ -19,7 +19,7 @@ mod template;
 #[path = "../../../fuzz/fuzz_targets/workflow.rs"]
 mod workflow;
 
-/// One case file in so many is a seed.
+/// One in this many case files is a seed.
 const SEEDS: usize = 10;
 
 fn root() -> std::path::PathBuf {
@@ -44,7 +44,7 @@ fn workflows_templates_and_cases_are_within_their_bounds() {
         play::run(text);
         let blocks = text.lines().filter(|line| line.contains("{{"));
         blocks.for_each(|line| template::run(line.trim()));
-        // Cut anywhere, as the engine would.
+        // Cut anywhere, as the fuzzing engine would.
         let half = text.get(..text.len() / 2).unwrap_or_default();
         workflow::run(half);
         edit::run(half);
@@ -68,7 +68,7 @@ fn lines_and_inputs_of_hooks_are_within_their_bounds() {
     }
 }
 
-/// What the targets take from their engine, `libfuzzer_sys`, which this program is for them.
+/// The targets' interface to their engine, `libfuzzer_sys`, which this program replaces.
 macro_rules! fuzz_target {
     (|$input:ident: $of:ty| $body:block) => {
         pub(crate) fn run($input: $of) $body

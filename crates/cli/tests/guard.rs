@@ -1,4 +1,4 @@
-//! Steps that are to hold their agent to a native workflow, with stand-ins for the agent.
+//! Steps that guard their agent with a native workflow, with stand-ins for the agent.
 
 use std::{
     fs,
@@ -25,7 +25,7 @@ states:
     output: var(said)
 ";
 
-/// A room whose `claude` is a script.
+/// Returns a room whose `claude` is a script.
 fn room(script: &str) -> Room {
     let room = Room::new().unwrap();
     room.script("bin/claude", script).unwrap();
@@ -44,7 +44,7 @@ fn said(output: &Output) -> String {
     String::from_utf8_lossy(&output.stderr).into_owned()
 }
 
-/// Returns every run of the workflow that holds agents.
+/// Returns every run of the workflow that guards agents.
 fn held(room: &Room) -> Vec<Value> {
     let listed = Interlock::new(INTERLOCK, room)
         .run(&["list", "--all", "--json"])
@@ -56,7 +56,7 @@ fn held(room: &Room) -> Vec<Value> {
     runs.filter(|run| run["workflow"] == "fix").collect()
 }
 
-/// A client that asks its hooks before a tool, as Claude Code does, and says what they answered.
+/// A client that asks its hooks before a tool, as Claude Code does, and prints their answers.
 const ASKING: &str = r#"settings=
 for word in "$@"; do
   if [ "$take" ]; then settings=$word; take=; fi
@@ -118,7 +118,7 @@ fn the_session_that_was_started_is_held_and_no_other() {
     assert!(!lines[1].contains("deny"), "{answers}");
     // The script is one process; a second session of the same client takes the run over.
     assert!(!lines[2].contains("deny"), "{answers}");
-    // Once the step is over, nobody is held to its run any more.
+    // Once the step is over, nobody is guarded by its run any more.
     let run = held(&room)[0]["run"].as_str().unwrap().to_owned();
     let status = Interlock::new(INTERLOCK, &room).status(&run).unwrap();
     assert_eq!(
@@ -145,7 +145,7 @@ fn a_client_that_the_agent_starts_is_refused() {
 fn an_agent_of_a_step_that_is_over_may_do_nothing() {
     let room = room("env > variables");
     run(&room, "flow.yaml");
-    // What is left of it asks once more, with what it was started with.
+    // A process that it left behind asks once more, with its original environment.
     let variables = room.read("variables").unwrap();
     let credential = variables
         .lines()

@@ -1,4 +1,4 @@
-//! The hook as a process of each client: every event answered, every failure a stop.
+//! The hook as a process of each client: every event is answered, every failure stops the call.
 
 use std::{fs, process::Output};
 
@@ -13,7 +13,7 @@ const INTERLOCK: &str = env!("CARGO_BIN_EXE_interlock");
 const WORKFLOW: &str = r#"{"id": "w", "initial": "a", "states": {
     "a": {"allowed_tools": ["Read"], "on": {"GO": "b"}}, "b": {"type": "final"}}}"#;
 
-/// Every event that a client's hooks are set up for.
+/// Returns every event for which a client's hooks are installed.
 fn events(client: ClientId) -> &'static [&'static str] {
     match client {
         ClientId::ClaudeCode => &[
@@ -88,7 +88,7 @@ fn events(client: ClientId) -> &'static [&'static str] {
     }
 }
 
-/// Returns an input of `event` with all that any event needs.
+/// Returns an input of `event` with the fields of all events.
 fn input(client: ClientId, room: &Room, event: &str) -> Value {
     let cwd = room.project();
     let file = cwd.join("a.txt");
@@ -206,7 +206,7 @@ fn input_that_cannot_be_read_lets_nothing_pass() {
             let output = hook(&room, client, argument(client, event), &text);
             let document: Value = serde_json::from_slice(&output.stdout).unwrap_or_default();
             let denied = document.to_string().contains("deny");
-            // What no call needs may be anything.
+            // Fields that no call needs may have any value.
             let harmless = [
                 "command",
                 "file_path",

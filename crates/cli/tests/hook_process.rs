@@ -1,4 +1,4 @@
-//! Many hook processes on one run, and hook processes that are killed: the run's log stays whole.
+//! Many hook processes on one run, and killed hook processes: the run's log stays intact.
 #![expect(
     clippy::print_stderr,
     reason = "a seed must be seen when its test fails"
@@ -21,10 +21,10 @@ const SESSION: &str = "5f1c3a52-6a0e-4a4e-9d37-0c5a4c1b7e21";
 const HOOKS_AT_ONCE: usize = 64;
 const KILLS: usize = 200;
 const WHOLE: usize = 5;
-/// Held by a test while it runs: processes of the other one would spoil its timing.
+/// Locked by a test while it runs, because processes of the other one would affect its timing.
 static ALONE: Mutex<()> = Mutex::new(());
 
-/// A run in which only `Read` is allowed, `calls_max` times.
+/// Starts a run in which only `Read` is allowed, `calls_max` times.
 fn start(room: &Room, calls_max: usize) -> String {
     let workflow = json!({
         "id": "reading", "initial": "reading",
@@ -45,13 +45,13 @@ fn reading(room: &Room, id: &str) -> Value {
     before_tool(room, SESSION, id, "Read", &input)
 }
 
-/// What a hook process answered the client.
+/// A hook process's answer to the client.
 #[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Answer {
     Allowed,
     /// With its reason.
     Denied(String),
-    /// Killed before it had printed its one document.
+    /// Killed before it had printed its only document.
     None,
 }
 
@@ -117,7 +117,7 @@ fn a_denial_that_nobody_reads_is_exit_code_2() {
         (&forbidden, ">/dev/full", 2),
         (&forbidden, ">&- 2>&-", 2),
         (&forbidden, "2>&-", 0),
-        // Nothing was to be said.
+        // There was nothing to print.
         (&allowed, ">/dev/null", 0),
     ];
     for (input, redirected, code) in cases {
@@ -145,7 +145,7 @@ fn a_killed_hook_loses_nothing_that_was_acknowledged() {
     let room = Room::new().unwrap();
     let interlock = Interlock::new(INTERLOCK, &room);
     let run = start(&room, KILLS * 2);
-    // The first calls are left alone: they show how long one takes here.
+    // The first calls are not killed: they show how long one takes here.
     let mut acknowledged: Vec<String> = (0..WHOLE)
         .map(|number| format!("toolu_whole_{number}"))
         .collect();
@@ -173,7 +173,7 @@ fn a_killed_hook_loses_nothing_that_was_acknowledged() {
     assert_eq!(answer(&after.wait_with_output().unwrap()), Answer::Allowed);
 }
 
-/// How long an undisturbed hook process takes to allow a call.
+/// Returns the time that an undisturbed hook process takes to allow a call.
 #[track_caller]
 fn duration_of_call(interlock: &Interlock<'_>, room: &Room, id: &str) -> Duration {
     let began = Instant::now();
@@ -182,7 +182,7 @@ fn duration_of_call(interlock: &Interlock<'_>, room: &Room, id: &str) -> Duratio
     began.elapsed()
 }
 
-/// Every acknowledged call is in the log, none is there twice, and the run counts just those that are there.
+/// Checks that every acknowledged call is in the log, none is duplicated, and the run counts exactly those in the log.
 #[track_caller]
 fn assert_whole(interlock: &Interlock<'_>, run: &str, acknowledged: &[String]) {
     interlock.verify(run).unwrap();
@@ -215,7 +215,7 @@ fn assert_whole(interlock: &Interlock<'_>, run: &str, acknowledged: &[String]) {
     );
 }
 
-/// The id of the tool call that an event is about, wherever in the event it stands.
+/// Returns the id of the tool call that an event is about, wherever it is in the event.
 fn find_id(value: &Value) -> Option<String> {
     match value {
         Value::String(text) if text.starts_with("toolu_") => Some(text.clone()),
@@ -225,7 +225,8 @@ fn find_id(value: &Value) -> Option<String> {
     }
 }
 
-/// Choices whose seed is printed and can be given again by `INTERLOCK_TEST_SEED`; else the clock gives it.
+/// Returns a generator whose seed is printed and can be set by `INTERLOCK_TEST_SEED`; by default, it comes from the
+/// clock.
 fn dice() -> Dice {
     let given = std::env::var("INTERLOCK_TEST_SEED")
         .ok()

@@ -1,4 +1,4 @@
-//! `init` and `doctor` of the built program: what they print, change and refuse.
+//! `init` and `doctor` of the built program: their output, changes and refusals.
 
 use std::{
     collections::BTreeMap,
@@ -13,7 +13,7 @@ use serde_json::Value;
 
 const INTERLOCK: &str = env!("CARGO_BIN_EXE_interlock");
 
-/// What shows each client to be here: a directory of its settings.
+/// The sign that a client is used: a directory of its settings.
 const SIGNS: [(&str, &str); 6] = [
     ("claude-code", "project/.claude"),
     ("codex", "project/.codex"),
@@ -27,7 +27,7 @@ fn room() -> Room {
     Room::new().unwrap()
 }
 
-/// A room in which every client is used.
+/// Returns a room in which every client is used.
 fn crowded() -> Room {
     let room = room();
     for (_, sign) in SIGNS {
@@ -57,7 +57,7 @@ fn json(output: &Output, code: i32) -> Value {
     serde_json::from_str(&out(output, code)).unwrap()
 }
 
-/// Every file of project and home, but for those of git.
+/// Returns every file of the project and the home, except those of git.
 fn files(room: &Room) -> BTreeMap<String, String> {
     fn read(directory: &Path, files: &mut BTreeMap<String, String>) {
         for entry in fs::read_dir(directory).unwrap() {
@@ -86,9 +86,9 @@ fn the_clients_that_are_here_are_found() {
     let all: Vec<&str> = SIGNS.iter().map(|(client, _)| *client).collect();
     let found = |room: &Room| json(&call(room, &["init", "--dry-run", "--json"]), 0);
     assert_eq!(words(&found(&crowded())["clients"]), all);
-    // Nothing to go by: the client that most have.
+    // Without any sign, the most common client is chosen.
     assert_eq!(words(&found(&room())["clients"]), ["claude-code"]);
-    // A program on the PATH will do.
+    // A program on the PATH is sufficient.
     let room = room();
     let program = room.path("bin/gemini");
     fs::write(&program, "#!/bin/sh\necho 0.61.0\n").unwrap();
@@ -179,7 +179,7 @@ fn shared_files_name_the_program_and_those_of_one_person_its_place() {
     let room = crowded();
     let place = Path::new(INTERLOCK).display().to_string();
     let named = |room: &Room| files(room).values().any(|text| text.contains(&place));
-    // Not on the PATH: others have to be told.
+    // Not on the PATH: others have to be configured.
     let shown = out(&call(&room, &["init", "--yes"]), 0);
     assert!(
         shown.contains("put `interlock` on your PATH first"),
@@ -346,7 +346,7 @@ fn a_probe_takes_no_run_that_waits_for_a_session() {
 #[test]
 fn a_look_leaves_nothing_behind() {
     let room = room();
-    // A client that leaves a file wherever it is started, as an npm package.
+    // A client that leaves a file wherever it is started, like an npm package.
     let package = room.path("lib/node_modules/@google/gemini-cli");
     fs::create_dir_all(&package).unwrap();
     fs::write(package.join("package.json"), r#"{"version": "0.61.0"}"#).unwrap();

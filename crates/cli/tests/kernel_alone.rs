@@ -1,8 +1,8 @@
-//! What the kernel holds when nobody reads the line: `interlock exec` as in a state that may not write.
+//! Confinement by the kernel alone, without judging the line: `interlock exec` as in a state that may not write.
 //!
-//! Every trick of `tests/shell` and every line of `kernel/lines.txt` is run in a prepared folder with no judge before it.
-//! Afterwards nothing is changed: no file, mode or time in the folder, the home or the temporary directory, and no file of
-//! the test's name in the places that everybody may write.
+//! Every trick in `tests/shell` and every line in `kernel/lines.txt` is run in a prepared folder without a judge.
+//! Afterwards nothing has changed: no file, mode or time in the folder, the home or the temporary directory, and no
+//! file with the test's name in world-writable places.
 #![cfg(target_os = "linux")]
 
 mod builds;
@@ -19,7 +19,7 @@ const SHELL: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/shell");
 /// Refused before anything was started.
 const REFUSED: i32 = 126;
 
-/// The lines of the table of tricks, and our own; without what they would do.
+/// Returns the lines in the table of tricks, and our own, without their effects.
 fn lines() -> Vec<String> {
     let tricks = std::fs::read_to_string(format!("{SHELL}/tricks.txt")).unwrap();
     let own = include_str!("kernel_alone/lines.txt");
@@ -33,7 +33,7 @@ fn lines() -> Vec<String> {
         .collect()
 }
 
-/// Runs the lines on a few threads, each in a folder that is made anew once something in it has changed.
+/// Runs the lines on a few threads, each in a folder that is recreated once something in it has changed.
 fn changed_by(lines: &[String], level: Level) -> Vec<String> {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let port = listener.local_addr().unwrap().port().to_string();
@@ -79,7 +79,7 @@ fn nothing(found: &[String]) {
     );
 }
 
-/// Today's lines, one in six, or all of them for `cargo xtask soak`.
+/// Returns today's lines, one in six, or all of them for `cargo xtask soak`.
 fn sampled() -> Vec<String> {
     let lines = lines().into_iter().enumerate();
     let todays = lines.filter(|(index, _)| sample::has(*index, 6));
@@ -96,7 +96,7 @@ fn no_trick_changes_anything_without_namespaces() {
     nothing(&changed_by(&sampled(), Level::Files));
 }
 
-/// An old kernel: modes, times and truncating by path are not held there, and are not looked at.
+/// An old kernel does not protect modes, times and truncation by path, so they are not checked.
 #[test]
 fn no_trick_changes_a_file_on_an_old_kernel() {
     let mut sampled = sampled();
@@ -104,10 +104,10 @@ fn no_trick_changes_a_file_on_an_old_kernel() {
     nothing(&changed_by(&sampled, Level::Partial));
 }
 
-/// Without the kernel the same lines do what they say; a test that finds nothing has looked.
+/// Without the kernel, the same lines have their effects; otherwise the test would prove nothing.
 #[test]
 fn the_same_lines_change_files_without_the_kernel() {
-    // What a line leaves behind writes at a time of its own, here perhaps too late to be seen.
+    // A background process of a line writes at any time, here perhaps too late to be observed.
     let own: Vec<String> = lines()
         .into_iter()
         .filter(|line| line.contains("open('NAME'") && !line.contains("fork()"))

@@ -1,7 +1,7 @@
-//! A run of twelve mixed steps, killed anywhere, goes on to the same end.
+//! A run of twelve mixed steps reaches the same end wherever it was killed.
 //!
-//! A sample runs with every test; `cargo xtask load` plays five hundred points. What the programs did is counted from
-//! outside: one whose end was in the log ran once; only what the kill cut off may have run twice.
+//! A sample runs with every test; `cargo xtask load` plays five hundred kill points. The programs' effects are counted
+//! from outside: a program whose end is in the log ran once; only one that the kill cut off may have run twice.
 #![cfg(target_os = "linux")]
 #![expect(clippy::print_stderr, reason = "the seed is to be seen")]
 
@@ -20,15 +20,15 @@ use serde_json::Value;
 
 const INTERLOCK: &str = env!("CARGO_BIN_EXE_interlock");
 const WORKFLOWS: [&str; 2] = ["sweep.yaml", "sweep-part.yaml"];
-/// Points with every test, and in the whole.
+/// Number of kill points with every test, and in the whole sweep.
 const POINTS: (usize, usize) = (24, 500);
 const WORKERS: usize = 4;
-/// Programs end, a person's turn comes: more often than that a run is not taken up.
+/// Maximum number of times that a run is resumed before the test fails.
 const TURNS_MAX: usize = 12;
-/// The run waits for a person.
+/// Exit code of a run that waits for a person.
 const WAITING: Option<i32> = Some(75);
 
-/// What a run left behind.
+/// State in which a run ended.
 #[derive(Debug, PartialEq, Eq)]
 struct End {
     status: Value,
@@ -75,11 +75,11 @@ fn a_run_killed_anywhere_goes_on_to_the_same_end() {
     assert_eq!(all.into_inner(), points, "a worker gave up");
     let cut = cut.into_inner();
     eprintln!("{points} points, {cut} programs cut off");
-    // Else nothing was tried but runs that had not begun or were over.
+    // Otherwise every kill came before the run had begun or after it was over.
     assert!(cut > 0, "no kill cut anything off");
 }
 
-/// Kills the run after each of `delays`, lets it go on to its end, and returns how many programs were cut off.
+/// Kills the run after each of `delays`, resumes it until its end, and returns how many programs were cut off.
 fn play(what: &str, delays: [Duration; 2], end: &End, effects: &BTreeMap<String, usize>) -> usize {
     let sweep = Sweep::new();
     let mut cut = BTreeMap::new();
@@ -116,13 +116,13 @@ fn seed() -> u64 {
     }
 }
 
-/// Chooses when point `at` is killed, and when it is killed again after it was taken up.
+/// Chooses the delays after which point `at` is killed, and killed again once it is resumed.
 fn delays(seed: u64, at: usize, took: Duration) -> [Duration; 2] {
     let mut dice = Dice::of("kill", seed ^ at as u64);
     [(); 2].map(|()| took.mul_f64(dice.part()))
 }
 
-/// One run in a room of its own.
+/// A run in a room of its own.
 struct Sweep {
     room: Room,
 }
@@ -149,7 +149,7 @@ impl Sweep {
             .success()
     }
 
-    /// Returns the command that begins the run or goes on with it.
+    /// Returns the command that begins or resumes the run.
     fn command(&self) -> Command {
         let mut command = self.room.command(INTERLOCK);
         if self.begun() {
@@ -172,7 +172,7 @@ impl Sweep {
         child.wait().unwrap();
     }
 
-    /// Takes the run up again until it is over.
+    /// Resumes the run until it is over.
     fn go_on(&self, what: Option<&str>) {
         let what = what.unwrap_or("the undisturbed run");
         for _ in 0..TURNS_MAX {
@@ -190,7 +190,7 @@ impl Sweep {
         self.interlock().status("n").unwrap()
     }
 
-    /// Returns the paths of the states whose programs the log has begun and not ended.
+    /// Returns the paths of the states whose programs have begun but not ended, according to the log.
     fn under_way(&self) -> Vec<String> {
         if !self.begun() {
             return Vec::new();
@@ -229,7 +229,7 @@ impl Sweep {
     }
 }
 
-/// Returns the files below `folder` by their path from `root`.
+/// Returns the files below `folder`, keyed by their path from `root`.
 fn files(root: &Path, folder: &Path) -> BTreeMap<String, Vec<u8>> {
     let mut found = BTreeMap::new();
     for entry in fs::read_dir(folder).unwrap() {

@@ -1,4 +1,4 @@
-//! The tests of this crate from outside, as one program.
+//! Integration tests of this crate, as one program.
 
 #![expect(
     clippy::indexing_slicing,
@@ -78,6 +78,6 @@ mod support;
 mod telemetry;
 mod watch;
 
-// The targets of `fuzz` name their engine: here it is this program.
+// The targets of `fuzz` name their engine; this crate takes its name.
 extern crate self as libfuzzer_sys;
 use fuzz_targets::fuzz_target;

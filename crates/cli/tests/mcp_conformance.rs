@@ -1,8 +1,8 @@
-//! The official conformance suite against a server directly and through the gateway: the same scenarios pass; and
-//! against the gateway as a client of the suite's own servers.
+//! Runs the official conformance suite against a server directly and through the gateway, where the same scenarios must
+//! pass; and against the gateway as a client of the suite's own servers.
 //!
-//! A scenario counts as passed with the number of its checks, so that a check that is skipped only through the gateway
-//! is a difference too.
+//! A scenario's result is the number of its checks, so that a check that is skipped only through the gateway is a
+//! difference too.
 
 use std::{collections::BTreeMap, fmt::Write as _, path::Path, process::Command, thread};
 
@@ -11,38 +11,39 @@ use serde_json::json;
 
 const INTERLOCK: &str = env!("CARGO_BIN_EXE_interlock");
 const PACKAGES: &str = "tests/mcp";
-/// A package and what it is called with.
+/// A package and the arguments it is run with.
 type Suite = (&'static str, &'static [&'static str]);
-/// The released line whole, and what its pre-release says each revision requires.
+/// The whole suite of the released version, and the requirements of each protocol version from its pre-release.
 const SUITES: [Suite; 3] = [
     ("conformance-0.1", &["--suite", "all"]),
     ("conformance-0.2", &["--requirements", "2025-11-25"]),
     ("conformance-0.2", &["--requirements", "2026-07-28"]),
 ];
-/// What the HTTP side of the gateway answers itself, whatever the server behind it does: a server that fails these
-/// directly passes them through the gateway.
+/// Scenarios that the HTTP side of the gateway answers itself, whatever the server behind it does: a server that fails
+/// these directly passes them through the gateway.
 const OF_THE_TRANSPORT: &[&str] = &[
     "dns-rebinding-protection",
     "server-session-lifecycle",
     "server-sse-polling",
 ];
 
-/// What has fewer checks where a server answers with one JSON document, as it may, and not with a stream of one.
+/// Scenarios that have fewer checks where a server answers with one JSON document, which is allowed, instead of a
+/// stream with one message.
 const OF_THE_FORM: &[&str] = &["server-sse-multiple-streams", "server-sse-polling"];
 
-/// What a scenario came to: its checks that passed and failed.
+/// Numbers of passed and failed checks, by scenario.
 type Results = BTreeMap<String, (u32, u32)>;
 
-/// Which server stands at the end.
+/// Server behind the gateway.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Server {
-    /// The one with everything the suite asks for.
+    /// The fixture, which has everything that the suite asks for.
     Fixture,
     /// `@modelcontextprotocol/server-everything`.
     Everything,
 }
 
-/// How the gateway reaches it.
+/// Transport between the gateway and the server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Upstream {
     Stdio,
@@ -56,7 +57,7 @@ enum Run {
     AllowAll,
 }
 
-/// How the gateway reaches its server, and under which run.
+/// Transport to the server, and the run that the gateway belongs to.
 type Way = (Upstream, Run);
 
 impl Server {
@@ -76,7 +77,7 @@ impl Server {
         let mut command = room.command(&words[0]);
         command.args(&words[1..]);
         if self == Self::Everything {
-            // It takes a port and prints no URL: a shell says where it will be.
+            // It takes a port and prints no URL; the shell prints it instead.
             let port = free_port();
             let path = if upstream == Upstream::Sse {
                 "sse"
@@ -117,7 +118,7 @@ fn free_port() -> u16 {
     listener.local_addr().unwrap().port()
 }
 
-/// Runs the suites against a URL.
+/// Runs the suites against a URL and returns the results of each.
 fn results(room: &Room, url: &str) -> Vec<Results> {
     SUITES
         .iter()
@@ -143,7 +144,7 @@ fn one_suite(room: &Room, url: &str, (package, arguments): &Suite) -> Results {
     results
 }
 
-/// Reads a line such as `✓ tools-list: 3 passed, 0 failed`.
+/// Parses a line such as `✓ tools-list: 3 passed, 0 failed`.
 fn read_line(line: &str) -> Option<(String, (u32, u32))> {
     let rest = line
         .strip_prefix("✓ ")
@@ -164,7 +165,7 @@ fn read_line(line: &str) -> Option<(String, (u32, u32))> {
     Some((name.to_owned(), (passed, failed)))
 }
 
-/// Runs the suites through the gateway.
+/// Runs the suites through the gateway and returns the results of each.
 fn through(server: Server, upstream: Upstream, run: Run) -> Vec<Results> {
     let room = Room::new().unwrap();
     let behind = (upstream != Upstream::Stdio).then(|| server.listen(&room, upstream));
@@ -194,7 +195,7 @@ fn through(server: Server, upstream: Upstream, run: Run) -> Vec<Results> {
     results(&room, gateway.url())
 }
 
-/// Says what passed directly and does not through the gateway, and the other way round.
+/// Returns the scenarios whose results differ between the direct run and the one through the gateway, one a line.
 fn differences(
     direct: &[Results],
     through: &[Results],
@@ -225,7 +226,7 @@ fn differences(
     said
 }
 
-/// Compares in some ways; in all of them where the whole is asked for.
+/// Compares the results in the ways of `sample`, or in all ways in a whole test.
 fn compare(server: Server, sample: &[Way], is_explained: fn(&Suite, &str) -> bool) {
     let ways = if sample::is_whole() {
         all_ways(server)
@@ -250,7 +251,7 @@ fn compare(server: Server, sample: &[Way], is_explained: fn(&Suite, &str) -> boo
             let through = thread.join().unwrap_or_else(|_| panic!("{way:?} failed"));
             let mut differs = differences(&direct, &through, is_explained);
             if !differs.is_empty() {
-                // Scenarios have time limits of their own, which a busy machine may pass: once more, alone.
+                // Scenarios have time limits of their own, which a busy machine may exceed: runs them once more, alone.
                 let again = self::through(server, way.0, way.1);
                 differs = differences(&direct, &again, is_explained);
             }
@@ -284,22 +285,24 @@ fn a_complete_server_passes_the_same_scenarios_through_the_gateway() {
 #[test]
 fn server_everything_passes_the_same_scenarios_through_the_gateway() {
     let sample = [(Upstream::Stdio, Run::None), (Upstream::Sse, Run::AllowAll)];
-    // It speaks no revision of the newer era: whatever of that passes is the gateway's work.
+    // It speaks no protocol version without sessions: whatever passes of that is the gateway's work.
     compare(Server::Everything, &sample, |(_, words), name| {
         words.contains(&"2026-07-28") || OF_THE_TRANSPORT.contains(&name)
     });
 }
 
-/// A scenario for a client, and who asks through the gateway: a client of the legacy era, of the modern one.
+/// Scenarios for a client, and the clients that play each through the gateway: `legacy` with sessions, `modern`
+/// without.
 const CLIENT_SCENARIOS: [(&str, &[&str]); 11] = [
     ("initialize", &["legacy"]),
     ("tools_call", &["legacy", "modern"]),
     ("elicitation-sep1034-client-defaults", &["legacy"]),
     ("sse-retry", &["legacy"]),
-    // A client of the legacy era is spoken for in its own words first.
+    // For a client with sessions the gateway first tries a version with sessions.
     ("request-metadata", &["modern"]),
     ("sep-2322-client-request-state", &["legacy", "modern"]),
-    // The server of these answers `initialize` too, and then wants what only the modern era has.
+    // The server of these scenarios answers `initialize` too, and then requires what only versions without sessions
+    // have.
     ("http-standard-headers", &["modern"]),
     ("http-custom-headers", &["legacy", "modern"]),
     ("http-invalid-tool-headers", &["legacy", "modern"]),
@@ -307,14 +310,14 @@ const CLIENT_SCENARIOS: [(&str, &[&str]); 11] = [
     ("json-schema-2020-12-preservation", &["legacy", "modern"]),
 ];
 
-/// Returns what the suite says of a scenario that did not pass whole.
+/// Returns the suite's output for a scenario that did not pass; `None` if it passed.
 fn client_fails(scenario: &str, era: &str) -> Option<String> {
     let room = Room::new().unwrap();
     let script = programs::installed(PACKAGES, "conformance-0.2/dist/index.js").unwrap();
     let node = programs::node(PACKAGES);
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let client = root.join(PACKAGES).join("client.mjs");
-    // The suite gives its line to a shell.
+    // The suite passes its command line to a shell.
     let line = "\"$CLIENT_NODE\" \"$CLIENT_SCRIPT\"";
     let mut command: Command = room.command(&node);
     command

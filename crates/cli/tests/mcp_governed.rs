@@ -1,4 +1,4 @@
-//! A run that holds a session of the gateway, through the built program over standard streams.
+//! A run that guards a session of the gateway, through the built program over standard streams.
 
 mod around;
 
@@ -22,7 +22,7 @@ struct World {
 }
 
 impl World {
-    /// Lays down a workflow; nothing is started yet.
+    /// Writes a workflow; starts nothing yet.
     fn new(states: &Value, initial: &str) -> Self {
         let room = Room::new().unwrap();
         let workflow = json!({"id": "work", "initial": initial, "states": states});
@@ -42,7 +42,7 @@ impl World {
         self.interlock().start("workflow.json").unwrap()
     }
 
-    /// The call of the gateway in front of the scripted server.
+    /// Returns the command that runs the gateway in front of the scripted server.
     fn command(&self) -> Command {
         let script = programs::built("interlock-testkit", "mcp-script", INTERLOCK).unwrap();
         let settings = json!({"tools": self.tools, "log": self.room.path("server.log")});
@@ -57,7 +57,7 @@ impl World {
         opened.unwrap().0
     }
 
-    /// How many calls of a tool reached the server.
+    /// Returns how many calls of a tool reached the server.
     fn reached(&self, tool: &str) -> usize {
         let log = fs::read_to_string(self.room.path("server.log")).unwrap_or_default();
         let lines = log.lines().map(|line| serde_json::from_str(line).unwrap());
@@ -79,7 +79,7 @@ fn two_states() -> Value {
     })
 }
 
-/// The names of the server's tools that a client sees.
+/// Returns the names of the server's tools that a client sees.
 fn seen(client: &mut Client) -> Vec<String> {
     let answer = client.request("tools/list", &json!({})).unwrap();
     let tools = answer["result"]["tools"].as_array().unwrap();
@@ -190,7 +190,7 @@ fn a_person_is_asked_in_the_client_and_only_their_answer_counts() {
     let run = world.start();
     let ship = json!({"name": "interlock_transition", "arguments": {"event": "SHIP"}});
     let state = || world.interlock().status(&run).unwrap()["state"].clone();
-    // A client that shows no forms: the run waits for another channel.
+    // A client that shows no forms: the run waits for an answer by another way.
     let mut plain = world.open(&json!({}));
     let parked = plain.request("tools/call", &ship).unwrap();
     assert_eq!(
@@ -212,7 +212,7 @@ fn a_person_is_asked_in_the_client_and_only_their_answer_counts() {
             .unwrap()
             .contains("ship it?")
     );
-    // Nothing passes while it is open, and no tool answers it.
+    // Nothing passes while the request is pending, and no tool can answer it.
     let waiting = call(&mut client, "look", &json!({}));
     assert_eq!(code(&waiting), "awaiting_approval");
     for name in [
@@ -297,7 +297,7 @@ fn a_call_seen_by_hook_and_gateway_counts_once() {
         .interlock()
         .start_for_session("workflow.json", SESSION)
         .unwrap();
-    // This process is the client of both.
+    // This process is the client of both the hook and the gateway.
     let hook = |id: &str, tool: &str, input: &Value| -> Value {
         let input = before_tool(&world.room, SESSION, id, tool, input);
         let child = world.interlock().hook(&input).unwrap();
@@ -325,7 +325,7 @@ fn a_call_seen_by_hook_and_gateway_counts_once() {
         hook("toolu_3", "mcp__interlock__write_file", &write),
         "deny"
     );
-    // Denied at the hook or not seen by one: the gateway lets nothing more pass.
+    // A call that the hook denied, or that no hook saw: the gateway lets nothing more pass.
     assert_eq!(
         code(&call(&mut client, "write_file", &write)),
         "tool_not_allowed"
@@ -338,7 +338,7 @@ fn a_call_seen_by_hook_and_gateway_counts_once() {
     assert_eq!(allowed.count(), 2);
     let ended = events.iter().filter(|event| event["event"] == "CallEnded");
     assert_eq!(ended.count(), 2);
-    // A call that no hook saw is counted by the gateway.
+    // The gateway counts a call that no hook saw.
     call(&mut client, "look", &json!({"q": 2}));
     assert_eq!(world.used(&run), 3);
 }
@@ -350,7 +350,7 @@ fn a_server_that_only_has_the_gateways_name_gets_no_call_unjudged() {
         .interlock()
         .start_for_session("workflow.json", SESSION)
         .unwrap();
-    // No gateway of this client is there: the hook alone decides and counts.
+    // This client has no gateway: the hook alone decides and counts.
     for (tool, expected) in [
         ("mcp__interlock__write_file", "deny"),
         ("mcp__interlock__look", "deny"),

@@ -1,4 +1,4 @@
-//! The MCP Inspector's command line, a client that is not ours, through the gateway.
+//! The command line of the MCP Inspector, a third-party client, through the gateway.
 
 use interlock_testkit::{
     mcp::listening::Listening,
@@ -15,7 +15,7 @@ fn fixture() -> String {
     program.to_string_lossy().into_owned()
 }
 
-/// Lets the Inspector do one thing at `target` and returns what it prints.
+/// Runs the Inspector with `arguments` at `target` and returns the JSON that it prints.
 fn inspect(room: &Room, target: &[&str], arguments: &[&str]) -> Value {
     let script = "@modelcontextprotocol/inspector/package.json";
     let folder = programs::installed(PACKAGES, script).unwrap();
@@ -36,7 +36,7 @@ fn names(list: &Value) -> Vec<&str> {
         .collect()
 }
 
-/// What the Inspector sees of the fixture: its tools, a call, a prompt and a resource.
+/// Returns what the Inspector sees of the fixture: its tools, a call, a prompt and a resource.
 fn seen(room: &Room, target: &[&str]) -> Value {
     let see = |arguments: &[&str]| inspect(room, target, arguments);
     let list = see(&["--method", "tools/list"]);
@@ -56,7 +56,7 @@ fn the_inspector_sees_the_same_through_the_gateway_over_standard_streams() {
         direct["call"].to_string().contains("Hello, you!"),
         "{direct}"
     );
-    // Two hyphens of its own would be read by the Inspector: the server comes from the configuration.
+    // The Inspector would take a `--` of the command line for its own: the server comes from the configuration.
     room.write(
         ".interlock/config.toml",
         &format!("[mcp.behind]\ncommand = {fixture:?}\n"),

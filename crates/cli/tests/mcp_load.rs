@@ -1,8 +1,8 @@
-//! Two hundred clients at once over HTTP, with a server killed again and again meanwhile.
+//! Two hundred clients at once over HTTP, while a server is killed again and again.
 //!
-//! A sample runs with every test; `cargo xtask load` runs the whole. The answers of the steady server must be the
-//! callers' own, each once; those of the one that is killed may be errors that name it. The gateway's memory must not
-//! grow with the number of calls. Where a policy guards the project, each call is in a log, once.
+//! A sample runs with every test; `cargo xtask load` runs the whole load. Each answer of the steady server must reach
+//! its caller exactly once; the answers of the server that is killed may be errors that name it. The gateway's memory
+//! must not grow with the number of calls. Where a policy guards the project, each call is in a log, once.
 #![cfg(target_os = "linux")]
 #![expect(clippy::print_stderr, reason = "what was measured is to be seen")]
 
@@ -27,20 +27,20 @@ use serde_json::{Value, json};
 
 const INTERLOCK: &str = env!("CARGO_BIN_EXE_interlock");
 const CLIENTS: usize = 200;
-/// Of so many calls one goes to the server that is killed.
+/// One in this many calls goes to the server that is killed.
 const OF_CALLS_ONE_FRAGILE: usize = 10;
-/// Parts of the run whose memory is compared.
+/// Number of parts of the run whose memory is compared.
 const PARTS: usize = 20;
-/// How many times the calls of the others a guarded scene has, where the whole load is asked for.
+/// Factor for the number of calls of a guarded scene, in the whole load.
 ///
-/// Each session's log grows there, and what is kept of it must not.
+/// Each session's log grows with its calls; the gateway's memory must not.
 const GUARDED_TIMES: usize = 4;
-/// What the gateway may hold more in the last quarter than at most in the one before, in percent.
+/// Maximum growth of the gateway's memory in the last quarter over the peak of the quarter before, in percent.
 const MORE_PERCENT_MAX: u64 = 4;
-/// What the gateway may hold more in the second half of the run than at most in the first.
+/// Maximum growth of the gateway's memory in the second half of the run over the peak of the first, in KiB.
 const MORE_KIB_MAX: u64 = 24 * 1024;
 
-/// How much is done.
+/// Size of the load.
 struct Load {
     calls_a_client: usize,
     kill_every: Duration,
@@ -64,14 +64,14 @@ impl Load {
     }
 }
 
-/// How many processes of the fragile server die at a time.
+/// Number of processes of the fragile server that are killed at a time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Killed {
     One,
     All,
 }
 
-/// What differs between the tests.
+/// Settings that differ between the tests.
 struct Scene {
     /// Whether the fragile server is one process for all sessions.
     is_shared: bool,
@@ -80,7 +80,7 @@ struct Scene {
     is_guarded: bool,
 }
 
-/// What became of the calls.
+/// Counts of the calls by their outcome.
 #[derive(Debug, Default)]
 struct Tally {
     answered: AtomicUsize,
@@ -115,7 +115,8 @@ impl Scene {
         Listening::start(command).unwrap()
     }
 
-    /// Kills processes of the fragile server until everything is done; another one each time where it is one at a time.
+    /// Kills processes of the fragile server until everything is done; a different one each time where one is killed at
+    /// a time.
     fn kill_until(
         &self,
         begun: &Barrier,
@@ -143,7 +144,7 @@ impl Scene {
         killed
     }
 
-    /// Plays all clients, and looks at what they got and at what is left.
+    /// Plays all clients, and checks their answers and the logs.
     fn play(&self) {
         let load = Load::asked_for(if self.is_guarded { GUARDED_TIMES } else { 1 });
         let room = Room::new().unwrap();
@@ -195,9 +196,9 @@ impl Scene {
         let part = load.calls_a_client.div_ceil(PARTS);
         let parts = load.calls_a_client.div_ceil(part);
         let rounds = |index: usize| index * part..((index + 1) * part).min(load.calls_a_client);
-        // All clients are at the end of the same part while the memory is read.
+        // All clients are at the end of the same part while the memory is measured.
         let barrier = Barrier::new(load.clients + 1);
-        // Nothing is killed before everyone is there.
+        // Nothing is killed before every client has started.
         let there = Barrier::new(load.clients + 1);
         let (over, done) = mpsc::channel();
         let mut memory = Vec::new();
@@ -208,7 +209,7 @@ impl Scene {
                 .map(|number| {
                     let (url, barrier, there) = (gateway.url(), &barrier, &there);
                     scope.spawn(move || {
-                        // A client that fails still has to meet the others.
+                        // A client that fails still has to reach the barrier.
                         let mut found = std::panic::catch_unwind(|| client(url, number)).ok();
                         let mut failed = found.is_none();
                         there.wait();
@@ -243,12 +244,12 @@ impl Scene {
     }
 }
 
-/// A word in the command line of a server's processes, and of no other room's.
+/// Returns a word that marks the command line of a server's processes in this room only.
 fn marked(room: &Room, server: &str) -> String {
     format!("{}/{server}", room.project().display())
 }
 
-/// Counts the calls in the logs of all runs, each of which must be whole.
+/// Counts the calls in the logs of all runs, and verifies each log.
 fn counted(room: &Room) -> usize {
     let interlock = Interlock::new(INTERLOCK, room);
     let list = interlock.run(&["list", "--all", "--json"]).unwrap();
@@ -264,9 +265,9 @@ fn counted(room: &Room) -> usize {
     list.lines().map(of_run).sum()
 }
 
-/// Half of the clients have a session of the older era; the others share one connection in the newer.
+/// Connects a client: every other one with a session, the others on one connection without sessions.
 ///
-/// Each lists the tools first: whose tool a name is can only be known of a server that was there once.
+/// Each client lists the tools first: the gateway knows which server a tool belongs to only once that server has run.
 fn client(url: &str, number: usize) -> Client {
     let mut client = Client::new(url).unwrap();
     if number.is_multiple_of(2) {

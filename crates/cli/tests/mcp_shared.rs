@@ -1,4 +1,4 @@
-//! Servers that several sessions use: those that know no sessions, without being told to.
+//! Servers that several sessions share: those without sessions, which the gateway finds out by itself.
 
 use interlock_testkit::{
     mcp::{http::Client, listening::Listening},
@@ -7,7 +7,7 @@ use interlock_testkit::{
 use serde_json::json;
 
 const INTERLOCK: &str = env!("CARGO_BIN_EXE_interlock");
-/// A server of the modern era alone, which says in a file that it was started.
+/// A server that speaks only the protocol version without sessions, and writes to a file when it starts.
 const MODERN: &str = r#"
 import { appendFileSync } from "node:fs";
 import { createInterface } from "node:readline";
@@ -43,9 +43,9 @@ fn one_process_of_a_server_without_sessions_serves_all_that_come_once_that_is_kn
         assert!(answer["result"]["content"].is_array(), "{answer}");
         clients.push(client);
     }
-    // The first session found it out, and has one of its own.
+    // The first session detected it, and has a process of its own.
     assert_eq!(room.read("started").as_deref(), Some("xx"));
-    // Whoever leaves takes it from nobody.
+    // A session that ends leaves the server to the others.
     let (first, rest) = clients.split_first_mut().unwrap();
     first.delete().unwrap();
     rest[0].delete().unwrap();

@@ -1,7 +1,7 @@
 //! MCP over standard streams through the built program, in front of servers that misbehave.
 //!
-//! Most tests run three times: against the server directly, so that it is the test that is right; through the gateway
-//! without a run; and under a run whose only state allows everything.
+//! Most tests run three times: against the server directly, which shows that the test itself is right; through the
+//! gateway without a run; and under a run whose only state allows everything.
 
 mod calls;
 mod eras;
@@ -19,7 +19,7 @@ const INTERLOCK: &str = env!("CARGO_BIN_EXE_interlock");
 /// How a client reaches its server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Way {
-    /// Without us.
+    /// Without the gateway.
     Direct,
     /// Through the gateway of a project without a run.
     Free,
@@ -30,7 +30,7 @@ enum Way {
 const WAYS: [Way; 3] = [Way::Direct, Way::Free, Way::AllowAll];
 const THROUGH: [Way; 2] = [Way::Free, Way::AllowAll];
 
-/// A project and a server's settings.
+/// A project, and the way to its server.
 struct World {
     room: Room,
     way: Way,
@@ -46,7 +46,7 @@ impl World {
         world
     }
 
-    /// Writes the configuration of the project, with its policy where there is one.
+    /// Writes the configuration of the project, with its policy if it has one.
     fn configure(&self, config: &str) {
         if self.way == Way::AllowAll {
             let workflow = json!({
@@ -62,7 +62,7 @@ impl World {
         }
     }
 
-    /// What the server has been sent, line by line.
+    /// Returns what the server has received, line by line.
     fn log(&self) -> String {
         fs::read_to_string(self.log_path()).unwrap_or_default()
     }
@@ -71,7 +71,7 @@ impl World {
         self.room.path("server.log")
     }
 
-    /// The call that starts the scripted server, with or without the gateway before it.
+    /// Returns the command that starts the scripted server, with or without the gateway in front of it.
     fn command(&self, settings: &Value) -> Command {
         let mut settings = settings.clone();
         settings["log"] = json!(self.log_path());
@@ -91,7 +91,7 @@ impl World {
         command
     }
 
-    /// Opens a session in the newest revision of the older era.
+    /// Opens a session in the newest protocol version with sessions.
     fn open(&self, settings: &Value) -> Client {
         self.open_as(settings, "2025-11-25", &able()).0
     }
@@ -105,17 +105,17 @@ fn script() -> PathBuf {
     programs::built("interlock-testkit", "mcp-script", INTERLOCK).unwrap()
 }
 
-/// A client that can answer everything.
+/// Returns the capabilities of a client that can answer everything.
 fn able() -> Value {
     json!({"sampling": {}, "elicitation": {"form": {}}, "roots": {"listChanged": true}})
 }
 
-/// Arguments of the tool `do`.
+/// Returns the arguments of the tool `do`.
 fn steps(steps: Value) -> Value {
     json!({ "steps": steps })
 }
 
-/// A message for the log, as a server sends it.
+/// Returns a log message, as a server sends it.
 fn note(text: &str) -> Value {
     json!({"send": {"method": "notifications/message", "params": {"level": "info", "data": text}}})
 }
@@ -124,7 +124,7 @@ fn is_note(message: &Value, text: &str) -> bool {
     message["method"] == "notifications/message" && message["params"]["data"] == text
 }
 
-/// The text of a tool's result.
+/// Returns the text of a tool's result.
 fn text(answer: &Value) -> &str {
     answer["result"]["content"][0]["text"]
         .as_str()

@@ -21,7 +21,7 @@ use interlock_testkit::{
 use serde_json::{Value, json};
 
 const INTERLOCK: &str = env!("CARGO_BIN_EXE_interlock");
-/// After this a test has failed; nothing that works takes so long.
+/// Time limit for any wait, after which the test fails.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 struct World {
@@ -37,7 +37,7 @@ impl World {
         }
     }
 
-    /// A word in the command lines of the servers of this world.
+    /// Returns a word that is in the command lines of this world's servers only.
     fn word(&self) -> String {
         self.room.project().display().to_string()
     }
@@ -118,7 +118,7 @@ fn names_are_plain_where_they_are_unique_and_results_come_whole() {
     assert_eq!(two.name, "My-two");
     two.name = "two".to_owned();
     let servers = world.start(vec![one, two]);
-    // `do` is of both; a tool of a server that has a name of the gateway's own is that server's here.
+    // Both servers have `do`; a tool that has the name of one of the gateway's own stays the server's here.
     assert_eq!(
         names(&servers),
         ["one__do", "look", "two__do", "two", "transition"]
@@ -189,7 +189,7 @@ fn every_transport_is_reached_as_it_is_written() {
             .unwrap();
         assert!(!failed.ok, "{failed:?}");
     }
-    // The gateway itself speaks the transport of one stream, which is what `url` alone means.
+    // The gateway itself serves the older transport, HTTP with SSE, which a lone `url` selects, too.
     let config = format!("[mcp.fixture]\ncommand = {fixture:?}\n");
     world.room.write(".interlock/config.toml", &config).unwrap();
     let mut serve = world.room.command(INTERLOCK);
@@ -263,7 +263,7 @@ fn a_definition_that_changes_is_refused_until_a_person_accepts_it() {
         if pinned.is_none() {
             continue;
         }
-        // What was pinned is beside the log: a restart of everything changes nothing.
+        // The pins are stored beside the log: a restart of everything changes nothing.
         drop(servers);
         let tools = json!({"tools": changed});
         let servers = world.start_for(vec![world.wanted("one", &world.script(&tools))], pinned);
@@ -298,7 +298,7 @@ fn a_call_that_is_dropped_or_takes_too_long_is_cancelled_at_its_server() {
     logged("notifications/cancelled");
     let late = servers.call("wait", steps(), Some(Duration::from_millis(50)));
     assert_eq!(late.wait().unwrap_err().code(), "timeout");
-    // Whoever waits while all is ended is told so, and nothing runs on.
+    // A call that waits while everything ends gets an error, and no process stays.
     let waiting = Arc::clone(&servers);
     let call = waiting.call("wait", steps(), None);
     drop((servers, waiting));

@@ -1,4 +1,4 @@
-//! Servers that a project brings along, where the gateway stands in the person's own settings.
+//! Servers that a project brings with it, where the gateway is registered in the person's own settings.
 
 use std::fs;
 
@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 const INTERLOCK: &str = env!("CARGO_BIN_EXE_interlock");
 
-/// Says where a server is that writes down when it is started.
+/// Returns the configuration of a server that writes to a file when it starts.
 fn server(room: &Room, name: &str) -> String {
     let script = programs::built("interlock-testkit", "mcp-script", INTERLOCK).unwrap();
     let tool = json!({"name": name, "description": name, "inputSchema": {"type": "object"}});
@@ -16,7 +16,7 @@ fn server(room: &Room, name: &str) -> String {
     format!("[mcp.{name}]\ncommand = {script:?}\nargs = [{settings:?}]\n")
 }
 
-/// Returns the tools of servers, and what the gateway wrote to standard error.
+/// Returns the tools of the servers, and the gateway's standard error.
 fn tools(room: &Room, arguments: &[&str]) -> (Vec<String>, String) {
     let mut command = room.command(INTERLOCK);
     command.arg("gateway").args(arguments);
@@ -40,7 +40,7 @@ fn a_project_that_nobody_trusts_starts_nothing() {
     let mine = server(&room, "mine");
     fs::write(own.join("config.toml"), &mine).unwrap();
 
-    // Registered by the project itself, whose client has asked its person.
+    // Registered by the project itself, for which the client has asked its person.
     assert_eq!(tools(&room, &[]).0, ["mine", "theirs"]);
     fs::remove_file(room.path("theirs.log")).unwrap();
 

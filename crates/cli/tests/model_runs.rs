@@ -1,7 +1,7 @@
-//! Workflows whose states call models, run by the program that is shipped against scripted models of two
-//! providers: what each file below `tests/cases/model-runs` says.
+//! Workflows whose states call models, run by the built program against scripted models of two providers, as the files
+//! below `tests/cases/model-runs` say.
 //!
-//! `tests/cases/README.md` tells what a case may hold.
+//! See `tests/cases/README.md` for the form of a case.
 
 mod case;
 mod check;
@@ -20,14 +20,14 @@ use case::Case;
 use crate::support::case_file;
 
 const WORKERS: usize = 4;
-/// Fewer would mean that cases are no longer found.
+/// Minimum number of pipelines: with fewer, cases are no longer found.
 const PIPELINES_MIN: usize = 80;
 const CODEMIE_MIN: usize = 120;
 const EXAMPLES_MIN: usize = 5;
 
-/// Plays every case of a folder below `tests/cases/model-runs`, some at once.
+/// Plays every case of a folder below `tests/cases/model-runs`, several at once.
 ///
-/// One area or case alone: `INTERLOCK_CASES=grant cargo test -p interlock --test integration model_runs::`.
+/// To play one area or case alone: `INTERLOCK_CASES=grant cargo test -p interlock --test integration model_runs::`.
 fn each(area: &str, cases_min: usize) {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR"))
         .join("../../tests/cases/model-runs")

@@ -1,4 +1,4 @@
-//! A person who looks elsewhere is told that a question waits for them, and nothing waits for that.
+//! Notifications to a person that a question waits for them, which nothing waits for.
 
 use std::{
     fs,
@@ -18,7 +18,7 @@ use interlock_testkit::{
 use serde_json::{Value, json};
 
 const INTERLOCK: &str = env!("CARGO_BIN_EXE_interlock");
-/// Longest that anything is waited for before a test fails.
+/// Time limit for any wait, after which the test fails.
 const PATIENCE: Duration = Duration::from_secs(60);
 const FLOW: &str = "id: flow
 initial: draft
@@ -34,7 +34,7 @@ const DESKTOP: [(&str, &str); 2] = [
     ("DBUS_SESSION_BUS_ADDRESS", "unix:path=/none"),
 ];
 
-/// A program that waits for a word, then tells what it was started with.
+/// A notifier that waits for a word, then writes the arguments it was started with.
 struct Bell {
     go: PathBuf,
     told: PathBuf,
@@ -58,7 +58,7 @@ impl Bell {
         bell
     }
 
-    /// Lets it go on and returns what it tells.
+    /// Lets the notifier go on and returns what it writes.
     fn told(&self) -> String {
         let (go, told) = (self.go.clone(), self.told.clone());
         let (done, known) = channel();
@@ -106,7 +106,7 @@ fn hook(room: &Room, id: &str, tool: &str, input: &Value) -> Value {
     let output = Interlock::new(INTERLOCK, room)
         .hook_of("claude-code", None, &told, &DESKTOP)
         .unwrap()
-        // Until nobody holds its output any more: what it started has none of it.
+        // Reads until the output is closed: the notifier has no handle of it.
         .wait_with_output()
         .unwrap();
     assert!(output.status.success(), "{output:?}");
@@ -119,7 +119,7 @@ fn the_desktop_is_told_and_the_hook_does_not_wait_for_it() {
     let bell = Bell::new(&room, "notify-send");
     let url = "https://example.com/?a=$(touch x)`id`<b>";
     let said = hook(&room, "t1", "WebFetch", &json!({ "url": url }));
-    // The answer is there while the notifier still waits for its word.
+    // The hook has answered while the notifier still waits for its word.
     assert_eq!(said["hookSpecificOutput"]["permissionDecision"], "ask");
     let told = bell.told();
     assert!(
@@ -127,7 +127,7 @@ fn the_desktop_is_told_and_the_hook_does_not_wait_for_it() {
         "{told}"
     );
     assert!(told.contains("$(touch x)`id`&lt;b&gt;"), "{told}");
-    // What asks nobody tells nobody: a second one would wait for ever, and nobody would let it go on.
+    // A call without a question starts no notifier: a second one would wait forever.
     hook(
         &room,
         "t2",
@@ -173,7 +173,7 @@ fn a_notifier_that_fails_changes_no_verdict() {
         said["hookSpecificOutput"]["permissionDecision"], "ask",
         "{said}"
     );
-    // `doctor` says so.
+    // `doctor` reports it.
     let mut doctor = room.command(INTERLOCK);
     let output = doctor
         .args(["doctor", "--json"])

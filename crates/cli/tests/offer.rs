@@ -1,4 +1,4 @@
-//! What a workflow lists beside what a client has: `check --client`, `start`, `status` and the briefing.
+//! Workflows that list more than a client has, in `check --client`, `start`, `status` and the briefing.
 
 use std::fs;
 
@@ -100,7 +100,7 @@ fn a_run_that_starts_says_what_the_client_here_does_not_have() {
 
 #[test]
 fn the_agent_is_told_of_tools_by_the_names_its_client_has() {
-    // One room each: the hook's client is this very process, below which no second run may be started.
+    // A room for each: the hook's client is this very process, below which no second run may be started.
     let told = |client: &str, event: &str| {
         let room = room();
         let interlock = Interlock::new(INTERLOCK, &room);

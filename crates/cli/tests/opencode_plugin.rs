@@ -16,7 +16,7 @@ const INTERLOCK: &str = env!("CARGO_BIN_EXE_interlock");
 const WORKFLOW: &str = r#"{"id": "w", "initial": "look", "states": {
     "look": {"allowed_tools": ["Read", "Bash"], "on": {"GO": "end"}}, "end": {"type": "final"}}}"#;
 
-/// The program's name as the plugin has it before `init` writes a path there.
+/// The line with the program's name, in which `init` writes a path.
 const PROGRAM: &str = "const PROGRAM = \"interlock\"";
 
 struct Place {
@@ -37,13 +37,13 @@ impl Place {
             .unwrap();
     }
 
-    /// Drives the plugin with `program` in it and returns what came of each step.
+    /// Drives the plugin, with `program` as its program, and returns the result of each step.
     fn drive(&self, program: &str, sessions: &Value, steps: &Value) -> Vec<Value> {
         assert!(PLUGIN.contains(PROGRAM));
         let text = PLUGIN
             .replace(PROGRAM, &format!("const PROGRAM = {}", json!(program)))
             .replace("10_000", "1_500");
-        // The text is JavaScript as it is; only the ending says otherwise.
+        // The text is plain JavaScript; only its file name extension says otherwise.
         let plugin = self.room.path("plugin.mjs");
         fs::write(&plugin, text).unwrap();
         let told = json!({
@@ -108,7 +108,7 @@ fn a_denied_tool_throws_and_an_allowed_one_stays_as_it_is() {
     assert!(says(&seen[0], &["Tools: read, bash."]), "{seen:?}");
     assert_eq!(seen[1]["output"]["args"], json!({"command": "ls"}));
     assert!(says(&seen[2], &["tool_not_allowed", "`write`"]), "{seen:?}");
-    // Another conversation of the same process goes on with its run.
+    // Another conversation of the same process continues its own run.
     assert!(says(&seen[3], &["tool_not_allowed", "`write`"]), "{seen:?}");
     assert!(seen[4].get("error").is_none(), "{seen:?}");
     let system = seen[5]["output"]["system"].as_array().unwrap();
@@ -117,7 +117,7 @@ fn a_denied_tool_throws_and_an_allowed_one_stays_as_it_is() {
     assert_eq!(seen[6]["output"]["output"], "a");
 }
 
-/// Another plugin runs after this one and shares the arguments with it.
+/// Another plugin that runs after this one shares the arguments with it.
 #[test]
 fn what_was_judged_in_a_held_session_is_constant() {
     let place = Place::new();
@@ -184,7 +184,7 @@ fn every_failure_throws_before_a_tool() {
         let seen = place.drive(&program, &json!({"s1": null}), &steps);
         assert!(says(&seen[0], &[]), "{what}: {seen:?}");
     }
-    // A session that nobody knows may be a sub-agent's.
+    // An unknown session may be a sub-agent's.
     let steps = json!([before("s1", "bash", json!({"command": "ls"}))]);
     let seen = place.drive(INTERLOCK, &json!({}), &steps);
     assert!(says(&seen[0], &["s1"]), "{seen:?}");

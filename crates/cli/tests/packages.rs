@@ -1,4 +1,4 @@
-//! What is published, made from the built program and installed as a stranger would, without a network.
+//! The published packages, made from the built program and installed as a stranger would, without a network.
 
 use std::{
     fs,
@@ -15,7 +15,7 @@ use interlock_testkit::{
 
 const INTERLOCK: &str = env!("CARGO_BIN_EXE_interlock");
 
-/// Runs a program to its end, which must be a good one.
+/// Runs a program, which must succeed, and returns its output.
 fn ran(command: &mut Command) -> String {
     let output = command.stdin(Stdio::null()).output().unwrap();
     expect_success(&format!("{command:?}"), &output).unwrap();
@@ -28,9 +28,9 @@ fn text(output: &Output) -> String {
         .concat()
 }
 
-/// The folder of everything that is packed: without what debuggers read, as a release is.
+/// Returns the folder of all packages, whose program has no debug information, as in a release.
 ///
-/// It is made once for a built program, whichever test comes first: each may be a process of its own.
+/// They are made once for a built program, by whichever test comes first: each test may be a process of its own.
 fn packages() -> &'static Path {
     static MADE: OnceLock<PathBuf> = OnceLock::new();
     MADE.get_or_init(|| {
@@ -56,7 +56,8 @@ fn packages() -> &'static Path {
         let xtask = programs::built("xtask", "xtask", INTERLOCK).unwrap();
         let mut pack = Command::new(xtask);
         pack.args(["package", "npm", "archive", "deb", "homebrew", "--binary"]);
-        // A release is compressed as far as it goes. For a test build that takes a minute, and no test looks at the size.
+        // A release is compressed as much as possible. For a test build that takes a minute, and no test looks at the
+        // size.
         pack.env("DPKG_DEB_COMPRESSOR_TYPE", "gzip");
         pack.env("DPKG_DEB_COMPRESSOR_LEVEL", "1");
         ran(pack.arg(binary).arg("--to").arg(&packed));
@@ -65,7 +66,7 @@ fn packages() -> &'static Path {
     })
 }
 
-/// Finds the one file of a folder whose name ends so.
+/// Returns the one file of a folder whose name ends with `ending`.
 fn ending(folder: &str, ending: &str) -> PathBuf {
     let entries = fs::read_dir(packages().join(folder)).unwrap();
     let mut paths = entries.map(|entry| entry.unwrap().path());
@@ -74,7 +75,7 @@ fn ending(folder: &str, ending: &str) -> PathBuf {
         .unwrap_or_else(|| panic!("no `{ending}` in {folder}"))
 }
 
-/// A person with a home of their own, who has installed the two packages of npm into it.
+/// Returns a room with a home into which the two npm packages are installed.
 fn with_npm() -> Room {
     let room = Room::new().unwrap();
     let platform = fs::read_dir(packages().join("npm")).unwrap();
@@ -115,7 +116,7 @@ fn hooks_start_the_program_and_not_node() {
     let room = with_npm();
     let mut init = room.command("npx");
     let shown = ran(init.args(["--offline", "interlock", "init", "--yes", "claude-code"]));
-    // `interlock` is on the PATH, and starts Node: nobody is told to put it there.
+    // `interlock` is on the PATH, and starts Node: no advice to put it there is printed.
     assert!(
         shown.contains("which others do not have: use `--local`"),
         "{shown}"
@@ -138,7 +139,7 @@ fn the_launcher_says_what_is_missing_and_passes_signals_on() {
         .stdin(Stdio::piped())
         .stdout(Stdio::piped());
     let mut child = waits.spawn().unwrap();
-    // It answers before it is told to end, so the signal finds it running.
+    // It answers before the signal is sent, so the signal finds it running.
     let mut stdin = child.stdin.take().unwrap();
     let hello = r#"{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"t","version":"1"}}}"#;
     std::io::Write::write_all(&mut stdin, format!("{hello}\n").as_bytes()).unwrap();
@@ -155,7 +156,7 @@ fn the_launcher_says_what_is_missing_and_passes_signals_on() {
     assert!(text(&output).contains("optional dependency"), "{output:?}");
 }
 
-/// Runs the script in a room, with a release that lies in `folder`.
+/// Runs the install script in a room, with the release in `folder`.
 fn install(room: &Room, folder: &Path, arguments: &[&str]) -> Output {
     let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../install.sh");
     let mut shell = room.command("/bin/sh");
@@ -205,7 +206,7 @@ fn the_script_installs_nothing_that_is_not_what_was_published() {
     };
     refused(&[], "nothing was installed");
     refused(&["--dirr", "x"], "is not an option");
-    // The checksum is right, and the program is one of another system.
+    // The checksum is right, but the program is one of another system.
     let stem = archive.file_name().unwrap().to_str().unwrap();
     let stem = stem.strip_suffix(".tar.gz").unwrap();
     fs::create_dir_all(release.join(stem)).unwrap();

@@ -1,4 +1,4 @@
-//! What a person does beside a run: says whom it holds, makes and takes back its tokens, opens a server to others.
+//! Commands of a person beside a run: which sessions it guards, tokens, and a server for others.
 
 use std::{
     fs,
@@ -40,14 +40,14 @@ impl World {
         started["run"].as_str().unwrap().to_owned()
     }
 
-    /// Calls a command as nobody in particular.
+    /// Runs a command without a token.
     fn call(&self, arguments: &[&str]) -> Output {
         let mut command = self.room.command(INTERLOCK);
         command.args(arguments).stdin(Stdio::null());
         command.output().unwrap()
     }
 
-    /// Calls a command as a person does in a script; returns what it prints.
+    /// Runs a command with the person's token; returns its output.
     fn person(&self, arguments: &[&str], wanted: i32) -> String {
         let mut command = self.room.command(INTERLOCK);
         command.args(arguments).stdin(Stdio::null());
@@ -57,7 +57,7 @@ impl World {
         format!("{out}{err}")
     }
 
-    /// Tells whether a run holds a session, by a call that no state allows; its client has ended afterwards.
+    /// Returns whether a run guards a session, found with a call that no state allows; the client has ended afterwards.
     fn is_held(&self, session: &str) -> bool {
         let told = json!({
             "session_id": session, "cwd": self.room.project(), "permission_mode": "default",
@@ -67,7 +67,7 @@ impl World {
         let path = self.room.path("told.json");
         fs::write(&path, told.to_string()).unwrap();
         let line = format!("'{INTERLOCK}' hook claude-code < '{}'", path.display());
-        // Each session has a client of its own; a shell is not taken for one.
+        // Each session has a client of its own. A shell does not count as a client.
         let mut client = self.room.command("find");
         client.args([".", "-maxdepth", "0", "-exec", "sh", "-c", &line, ";"]);
         let (_, out, err) = said(&client.stdin(Stdio::null()).output().unwrap());
@@ -95,7 +95,7 @@ fn a_person_says_which_session_a_run_holds() {
     world.person(&["resume", &run, "--session", "named"], 0);
     assert!(!world.is_held("other"), "the run waits for nobody any more");
     assert!(world.is_held("named"));
-    // A run that goes on with another session still guards the one that it held.
+    // A run that is resumed for another session still guards the one before.
     world.person(&["resume", &run, "--session", "second"], 0);
     world.person(&["resume", &run], 0);
     assert!(
@@ -104,7 +104,7 @@ fn a_person_says_which_session_a_run_holds() {
     );
     assert!(world.is_held("second"));
     assert!(world.is_held("named"));
-    // Its client has ended: the next session goes on with it.
+    // Its client has ended: the run guards the next session from now on.
     world.person(&["resume", &run], 0);
     assert!(world.is_held("third"));
     assert!(!world.is_held("other"));
@@ -114,7 +114,7 @@ fn a_person_says_which_session_a_run_holds() {
     assert!(!world.is_held("other"));
     world.person(&["cancel", &run], 0);
     assert!(!world.is_held("fifth"));
-    // Another run takes the place of the one that has ended.
+    // Another run replaces the one that has ended.
     world.start(&["--session", "named"]);
     assert!(world.is_held("named"));
     assert!(!world.is_held("fifth"));
@@ -129,7 +129,7 @@ fn a_run_of_the_project_holds_every_session_until_it_ends() {
     }
     world.person(&["cancel", &run], 0);
     assert!(!world.is_held("four"));
-    // So says the project itself, of runs that are started for no session.
+    // The project's configuration says so, for runs that are started without a session.
     let config = "hold = \"project\"\n";
     world.room.write(".interlock/config.toml", config).unwrap();
     let named = world.start(&["--session", "mine"]);
@@ -159,7 +159,7 @@ fn a_token_of_a_run_is_made_and_taken_back_by_a_person() {
     assert!(world.person(&revoke, 0).starts_with("0 tokens"));
     world.person(&["cancel", &run], 0);
     assert!(world.person(&of_run, 1).contains("is over"));
-    // The person's own is ended at a terminal alone.
+    // The person's own token is revoked only at a terminal.
     let why = world.person(&["token", "--revoke"], 1);
     assert!(why.contains("terminal"), "{why}");
     let mut ends = world.room.command(INTERLOCK);

@@ -1,4 +1,4 @@
-//! What only a person may do, and every way by which an agent might do it in the person's place.
+//! Commands that only a person may give, and all ways in which an agent might give them in the person's place.
 #![cfg(target_os = "linux")]
 
 use std::{
@@ -27,7 +27,7 @@ struct World {
 }
 
 impl World {
-    /// A run in a state with these rules.
+    /// Starts a run in a state with `rules`.
     fn new(rules: &Value) -> Self {
         let room = Room::new().unwrap();
         let mut first = json!({"on": {"DONE": {"target": "b", "requires_approval": true}}});
@@ -54,7 +54,7 @@ impl World {
         Interlock::new(INTERLOCK, &self.room)
     }
 
-    /// Tells a hook something; returns its answer.
+    /// Sends an event to a hook; returns its answer.
     fn hook(&self, told: &Value, variables: &[(&str, &str)]) -> Output {
         let child = self
             .interlock()
@@ -128,7 +128,7 @@ fn a_token_in_a_call_is_denied_and_void() {
         let log = world.interlock().run(&["log", &world.run]).unwrap();
         let log = String::from_utf8(log.stdout).unwrap();
         assert!(!log.contains(&world.token), "{tool}: {log}");
-        // It is worth nothing from now on, and says why.
+        // The token is worthless from now on, and the error says why.
         let refused = world.by_token(&["pause", &world.run]);
         assert!(!refused.status.success(), "{refused:?}");
         assert!(stderr(&refused).contains("void"), "{refused:?}");
@@ -207,12 +207,12 @@ fn a_token_in_the_clients_environment_does_not_answer_its_run() {
             "{refused:?}"
         );
     }
-    // It still answers another run.
+    // The token still works for another run.
     let paused = world.by_token(&["pause", &other]);
     assert!(paused.status.success(), "{paused:?}");
 }
 
-/// A line by which a client tells its hook of a call.
+/// Returns a shell line with which a client calls its hook.
 fn calls_its_hook(world: &World) -> String {
     let input = json!({ "file_path": "a" });
     let told = before_tool(&world.room, SESSION, "c1", "Read", &input);
@@ -224,10 +224,10 @@ fn calls_its_hook(world: &World) -> String {
     )
 }
 
-/// A client that calls its hook and then runs a line.
+/// Returns a client that calls its hook and then runs a line.
 fn client(world: &World, line: &str) -> Command {
     let line = format!("{}; {line}", calls_its_hook(world));
-    // A shell is not taken for a client.
+    // A shell does not count as a client.
     let mut command = world.room.command("find");
     command.args([".", "-maxdepth", "0", "-exec", "sh", "-c", &line, ";"]);
     command
@@ -286,7 +286,7 @@ fn a_pane_of_the_multiplexer_that_the_agent_runs_in_is_no_persons_terminal() {
             assert!(said.contains(part), "{variable}: {said}");
         }
     }
-    // Elsewhere it is, and the token counts in there, too.
+    // Elsewhere the terminal is a person's, and the token works inside the multiplexer, too.
     let paused = at_a_terminal(&world, &[]);
     assert!(paused.status.success(), "{paused:?}");
     let mut resumed = world.room.command(INTERLOCK);
@@ -310,7 +310,7 @@ fn a_multiplexer_is_no_persons_terminal_where_an_agents_lines_may_reach_its_sock
     assert!(!refused.status.success(), "{refused:?}");
     assert!(stderr(&refused).contains("tmux"), "{refused:?}");
     drop(client);
-    // Nobody is left who could type there.
+    // No agent is left that could type there.
     let paused = at_a_terminal(&world, &[("TMUX", &value)]);
     assert!(paused.status.success(), "{paused:?}");
     server.kill().unwrap();
@@ -321,7 +321,7 @@ fn a_multiplexer_is_no_persons_terminal_where_an_agents_lines_may_reach_its_sock
 fn a_multiplexer_is_a_persons_terminal_where_the_kernel_keeps_it_from_the_agent() {
     let world = World::new(&json!({ "allowed_tools": ["Read", "Bash"] }));
     let client = Client::start(&world);
-    // The agent is not below its server, and no line has run yet.
+    // The agent is not below the multiplexer's server, and no line has run yet.
     let mut server = Command::new("sleep").arg("600").spawn().unwrap();
     let pane = format!("/tmp/tmux-0/default,{},0", server.id());
     let paused = at_a_terminal(&world, &[("TMUX", &pane)]);
@@ -335,7 +335,7 @@ fn a_multiplexer_is_a_persons_terminal_where_the_kernel_keeps_it_from_the_agent(
 #[test]
 fn a_terminal_that_a_held_client_shares_is_no_persons_where_it_may_type_there() {
     let world = World::free();
-    // Two programs at one terminal: a client whose hook has been called, and then the person.
+    // Two programs at one terminal: first a client whose hook has been called, then the person.
     let line = format!(
         "cd {room}; mkfifo heard go
          find . -maxdepth 0 -exec sh -c \"$CALLS; echo > heard; exec cat go\" ';' &
@@ -357,7 +357,7 @@ fn a_terminal_that_a_held_client_shares_is_no_persons_where_it_may_type_there() 
     assert_eq!(screen.contains("TIOCSTI"), types, "{screen}");
 }
 
-/// Connects to a socket; prints `reached` or `kept`.
+/// Returns a line that connects to a socket, and prints `reached` or `kept`.
 fn connects(path: &str) -> String {
     format!(
         "perl -MIO::Socket::UNIX -e 'print IO::Socket::UNIX->new(Peer => \"{path}\") ? \"reached\" : \"kept\"'"
@@ -386,7 +386,7 @@ fn a_carried_line_that_writes_reaches_no_daemon_but_those_that_are_named() {
     }
     let pair = "perl -MSocket -e 'socketpair(A, B, AF_UNIX, SOCK_STREAM, 0) and print \"pair\"'";
     assert_eq!(carried(&room, pair), "pair");
-    // Those of terminals are not reached even where they are named.
+    // The sockets of terminals stay out of reach even if the configuration names them.
     fs::create_dir_all(room.path("config/interlock")).unwrap();
     let named = format!("[sandbox]\nsockets = [{:?}, {:?}]\n", paths[0], paths[2]);
     fs::write(room.path("config/interlock/config.toml"), named).unwrap();
@@ -423,7 +423,7 @@ fn a_held_session_whose_state_is_gone_is_refused_until_a_person_says_otherwise()
         assert_eq!(refused.status.code(), Some(2), "{what}: {refused:?}");
         let said = stderr(&refused);
         assert!(said.contains("interlock doctor --forget"), "{what}: {said}");
-        // Another session was held by nobody: it is as free as before.
+        // No run guarded the other session: it is as free as before.
         let told = before_tool(&world.room, "another", "3", "Bash", &line);
         let other = world.hook(&told, &[("INTERLOCK_UNUSED", "1")]);
         if what == "the bindings" {
@@ -440,7 +440,7 @@ fn a_held_session_whose_state_is_gone_is_refused_until_a_person_says_otherwise()
     }
 }
 
-/// The marks of held sessions.
+/// Returns the paths of the marks of guarded sessions.
 fn marks(room: &Room) -> Vec<PathBuf> {
     let entries = fs::read_dir(room.path("config/interlock-held")).unwrap();
     entries.map(|entry| entry.unwrap().path()).collect()
@@ -457,7 +457,7 @@ fn a_damaged_mark_is_written_anew_or_ended_by_its_file() {
         marks.iter().for_each(|mark| fs::write(mark, "{").unwrap());
         marks
     };
-    // Who holds the session is known: the mark is as it was.
+    // The run that guards the session is known: the mark is restored.
     let damaged = damage();
     assert_eq!(reason(&world.proposes("2", "Bash", &line)), "");
     let of_session = |path: &&PathBuf| path.to_string_lossy().contains("session-");
@@ -509,7 +509,7 @@ fn a_session_without_a_run_leaves_no_mark_and_one_whose_run_is_over_is_free() {
     assert!(world.hook(&told, &[]).status.success());
 }
 
-/// Runs a line below a client whose hook has been called before; returns what it says.
+/// Runs a line below a client whose hook has been called before; returns its standard error.
 fn below_a_client(world: &World, line: &str) -> String {
     let output = client(world, line).stdin(Stdio::null()).output().unwrap();
     stderr(&output)
@@ -525,7 +525,7 @@ fn an_agent_is_no_person_with_a_token_that_was_made_before_it() {
     );
     let said = below_a_client(&world, &pauses);
     assert!(said.contains("below an agent"), "{said}");
-    // The person's own shell is below nobody.
+    // The person's own shell is below no client.
     assert!(world.by_token(&["pause", &other]).status.success());
 }
 
@@ -567,7 +567,7 @@ fn the_mark_of_a_run_kept_elsewhere_is_looked_up_where_it_is_kept() {
     let elsewhere = world.room.path("another-state");
     let elsewhere = [("XDG_STATE_HOME", elsewhere.to_str().unwrap())];
     let told = |session: &str| before_tool(&world.room, session, "2", "Bash", &line);
-    // The run is there, and does not hold this conversation.
+    // The run exists, but does not guard this conversation.
     let free = world.hook(&told("another"), &elsewhere);
     assert!(free.status.success(), "{free:?}");
     let held = world.hook(&told(SESSION), &elsewhere);

@@ -1,4 +1,4 @@
-//! What a person sees of a run, in a real pseudo-terminal and without one.
+//! The progress of a run as a person sees it, in a real pseudo-terminal and without one.
 
 use std::{
     fs,
@@ -12,7 +12,7 @@ use interlock_testkit::{
 
 const INTERLOCK: &str = env!("CARGO_BIN_EXE_interlock");
 
-/// A room with a workflow, and pipes that its programs wait at.
+/// Returns a room with a workflow, and with pipes that its programs wait for.
 fn room(flow: &str, pipes: &[&str]) -> Room {
     let room = Room::new().unwrap();
     room.write("flow.yaml", flow).unwrap();
@@ -23,7 +23,7 @@ fn room(flow: &str, pipes: &[&str]) -> Room {
     room
 }
 
-/// Lets the program that waits at a pipe go on.
+/// Lets the program that waits for a pipe go on.
 fn go(room: &Room, pipe: &str) {
     fs::write(room.project().join(pipe), "go\n").unwrap();
 }
@@ -100,7 +100,7 @@ states:
 
 #[test]
 fn a_loop_counts_its_items() {
-    // One for each: whoever lets the item before go on may still hold its own.
+    // A pipe for each item: the writer for the previous item may not have closed its pipe yet.
     let pipes = ["pipe-0", "pipe-1", "pipe-2"];
     let room = room(LOOP, &pipes);
     let mut terminal = open(&room, 24, 80);
@@ -145,7 +145,7 @@ fn a_terminal_is_whole_after_an_interruption() {
     shell.args(["-c", &line]).env("TERM", "xterm");
     let mut terminal = Terminal::start(&shell, 24, 80).unwrap();
     terminal.wait_for("program", holds(&["ready"])).unwrap();
-    // Its terminal knows no interruption any more: the signal comes to the one that carries it out.
+    // The terminal makes no signal of Ctrl-C any more: the runner gets it directly.
     let found = room
         .command("pgrep")
         .args(["-f", "run ./flow.yaml$"])
@@ -271,7 +271,7 @@ states:
 
 #[test]
 fn a_program_may_ask_for_a_password() {
-    // Nothing is shown any more before it is asked: `read -s` asks first.
+    // With `read -s` the question would come before the terminal stops showing what is typed.
     let flow = "start-at: a
 states:
   a: {tool: bash, arguments: {command: 'exec < /dev/tty 2> /dev/tty; stty -echo; printf \"password: \" >&2; read -r p; stty echo; echo; test \"$p\" = open'}}
@@ -281,7 +281,7 @@ states:
     terminal.wait_for("prompt", holds(&["password: "])).unwrap();
     terminal.press("open\n").unwrap();
     assert!(terminal.end().unwrap().success());
-    // What was asked was on the screen; the area may take its line once it is answered.
+    // The question was on the screen; the progress may take its line once it is answered.
     let screen = terminal.screen();
     assert!(!screen.contains("open"), "{screen}");
 }

@@ -1,4 +1,4 @@
-//! Protected things through the real hook: what changed pauses the run until a person has seen it.
+//! Protected files through the real hook: a change pauses the run until a person has seen it.
 
 use std::{
     fs,
@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 const INTERLOCK: &str = env!("CARGO_BIN_EXE_interlock");
 const SESSION: &str = "7a1c3a52-6a0e-4a4e-9d37-0c5a4c1b7e21";
 
-/// A free run in a project with settings and a repository.
+/// Starts a run without limits in a project with settings and a repository.
 fn start(room: &Room) -> String {
     let workflow = json!({
         "id": "free", "initial": "a",
@@ -27,7 +27,7 @@ fn start(room: &Room) -> String {
         .unwrap()
 }
 
-/// Proposes a shell line and returns the reason of its denial; empty when it may run.
+/// Proposes a shell line and returns the reason of its denial; empty if it may run.
 fn denied(room: &Room, id: &str, line: &str) -> String {
     let input = before_tool(room, SESSION, id, "Bash", &json!({ "command": line }));
     let child = Interlock::new(INTERLOCK, room).hook(&input).unwrap();
@@ -40,7 +40,7 @@ fn denied(room: &Room, id: &str, line: &str) -> String {
     reason.filter(|_| is_denied).unwrap_or_default().to_owned()
 }
 
-/// Makes the person's token; a process below a guarded client gets none.
+/// Makes the person's token, which a process below a guarded client cannot make.
 fn token(room: &Room) -> String {
     let shown = terminal::output(room.command(INTERLOCK).arg("token")).unwrap();
     let text = String::from_utf8(shown.stdout).unwrap();
@@ -59,7 +59,7 @@ fn a_change_pauses_the_run_until_a_person_accepts_it() {
     let token = token(&room);
     let run = start(&room);
     assert_eq!(denied(&room, "1", "ls"), "");
-    // As somebody else does it, or a program that nobody could read.
+    // Changed by someone else, or by a program that cannot be analyzed.
     room.write(".claude/settings.json", "{\"hooks\": {\"Stop\": [1]}}")
         .unwrap();
     room.write(".git/hooks/pre-commit", "#!/bin/sh").unwrap();
@@ -67,7 +67,7 @@ fn a_change_pauses_the_run_until_a_person_accepts_it() {
     for part in ["paused", ".claude/settings.json", ".git/hooks/pre-commit"] {
         assert!(reason.contains(part), "{reason}");
     }
-    // What is protected is still named first.
+    // A protected command is still the first reason.
     let reason = denied(&room, "3", "interlock resume");
     assert!(reason.starts_with("protected"), "{reason}");
     let interlock = Interlock::new(INTERLOCK, &room);
@@ -77,7 +77,7 @@ fn a_change_pauses_the_run_until_a_person_accepts_it() {
     let resumed = as_person(&room, &token, &["resume", &run]);
     assert!(resumed.status.success(), "{resumed:?}");
     assert_eq!(denied(&room, "4", "ls"), "");
-    // Another change of the same file needs another word.
+    // Another change of the same file needs another yes.
     room.write(
         ".claude/settings.json",
         "{\"hooks\": {}, \"env\": {\"A\": \"1\"}}",
@@ -92,7 +92,8 @@ fn a_change_pauses_the_run_until_a_person_accepts_it() {
     interlock.verify(&run).unwrap();
 }
 
-/// Calls the hook until it keeps what shows that nothing protected has changed; not while directories have just changed.
+/// Calls the hook until it records that nothing protected has changed, which it does not while directories have just
+/// changed.
 fn quiet(room: &Room, run: &str) {
     let kept = room.state().join("interlock/runs").join(run);
     let kept = kept.join("quiet.json");

@@ -1,4 +1,4 @@
-//! `prove` as a program: pictures of failures, and versions compared.
+//! `prove` as a program: pictures of failures, and the comparison of versions.
 
 use std::process::Stdio;
 
@@ -25,13 +25,13 @@ properties:
     require: [{guard: tested}]
 ";
 
-/// The workflow as it was before somebody added a way around the tests.
+/// Returns the workflow from before a way around the tests was added.
 fn without_a_way_around() -> String {
     let state = "  looked: {allowed_tools: [Read], on: {SHIP: shipped}}\n";
     FLOW.replace("SKIP: looked, ", "").replace(state, "")
 }
 
-/// Returns what was printed, and asserts the exit code.
+/// Runs a command, asserts its exit code and returns its output.
 fn out(room: &Room, arguments: &[&str], code: i32) -> String {
     let output = room
         .command(INTERLOCK)
@@ -50,7 +50,7 @@ fn a_failure_is_drawn_with_the_way_that_its_run_took() {
     out(&room, &["prove", "flow.yaml", "--graph", "broken.dot"], 1);
     let drawn = room.read("broken.dot").unwrap();
     let plain = out(&room, &["graph", "flow.yaml", "--format", "dot"], 0);
-    // The same states and transitions, but marked.
+    // The same states and transitions, but with marks.
     assert_ne!(drawn, plain);
     assert!(drawn.contains("ended here"), "{drawn}");
     assert!(!plain.contains("ended here"), "{plain}");
@@ -112,7 +112,7 @@ fn by_calls_a_renamed_workflow_is_the_same() {
     let said = out(&room, &words, 1);
     assert!(said.contains("newly permitted: `Read`"), "{said}");
     assert!(said.contains("refuses this one in each"), "{said}");
-    // Without an older version there is nothing to compare.
+    // Without an older version there is nothing to compare with.
     out(&room, &["prove", "new.yaml", "--by", "calls"], 2);
 }
 
@@ -140,7 +140,7 @@ fn a_bound_of_pairs_is_unknown() {
     assert!(said.contains("bound: more than 2 pairs"), "{said}");
 }
 
-/// Returns what `check` says of the properties.
+/// Returns the result of `check` for the properties.
 fn checked(room: &Room) -> (String, Value) {
     let output = room
         .command(INTERLOCK)
@@ -173,7 +173,7 @@ fn check_says_when_the_properties_were_proved_and_what_has_changed_since() {
     assert_eq!(last["changed_since"], false);
     assert_eq!(last["verdicts"][0]["verdict"], "holds");
 
-    // Properties of another file are not those of the workflow.
+    // Properties in another file do not belong to the workflow.
     room.write("other.yaml", "properties:\n  - never: {enter: failed}\n")
         .unwrap();
     out(

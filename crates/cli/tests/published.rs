@@ -1,5 +1,5 @@
-//! What others publish to be tested with, at pinned versions: suites of YAML and JSON texts, and the types of what the
-//! hooks of two clients may answer.
+//! Published test data at pinned versions: suites of YAML and JSON texts, and the types of the answers of two clients'
+//! hooks.
 
 use std::{fmt::Write as _, path::Path, process::Command};
 
@@ -13,7 +13,7 @@ const INTERLOCK: &str = env!("CARGO_BIN_EXE_interlock");
 const PACKAGES: &str = "tests/suites";
 const SESSION: &str = "5f1c3a52-6a0e-4a4e-9d37-0c5a4c1b7e21";
 
-/// Returns what a line of Node prints as JSON.
+/// Runs a line of Node and returns the JSON that it prints.
 fn printed(line: &str) -> Value {
     let room = Room::new().unwrap();
     let packages = programs::installed(PACKAGES, "typescript").unwrap();
@@ -25,7 +25,7 @@ fn printed(line: &str) -> Value {
     serde_json::from_slice(&output.stdout).unwrap()
 }
 
-/// Reads a text in every way a file of workflows or cases is read.
+/// Reads a text in all ways in which a file of workflows or cases is read.
 fn read_every_way(name: &str, text: &str) {
     for ending in ["yaml", "json"] {
         let name = format!("{name}.{ending}");
@@ -67,7 +67,7 @@ fn the_suite_of_json_is_read_or_refused_and_no_hook_takes_what_is_none() {
             r#"{{"session_id": "s", "cwd": "/p", "hook_event_name": "PreToolUse", "permission_mode": "default", "tool_name": "Other", "tool_use_id": "t", "tool_input": {{"text": {text}}}}}"#
         );
         for (_, client) in ClientId::ALL {
-            // Any depth and any number is one that Node reads.
+            // Texts that Node accepts may be refused, such as ones with too much depth.
             let taken = read(client, told.as_bytes(), Some("preToolUse")).is_ok();
             assert!(
                 !(taken && name.starts_with("n_")),
@@ -77,7 +77,7 @@ fn the_suite_of_json_is_read_or_refused_and_no_hook_takes_what_is_none() {
     }
 }
 
-/// A state that allows reading, editing, a line, and a tool for which a person is asked.
+/// A state that allows to read, edit and run a line, and a tool for which a person is asked.
 const WORKFLOW: &str = "id: flow
 initial: working
 states:
@@ -92,7 +92,7 @@ guards:
   never: { evidence: { command: cargo test } }
 ";
 
-/// A hooked moment: its event, and what it says beside what all of them say.
+/// An event of a hook, and its fields beside those of all events.
 type Moment = (&'static str, Value);
 
 fn moments(words: [&'static str; 9], tool: impl Fn(&str, Value) -> Value) -> Vec<Moment> {
@@ -133,7 +133,7 @@ fn moments(words: [&'static str; 9], tool: impl Fn(&str, Value) -> Value) -> Vec
     ]
 }
 
-/// Tells a client's hook of each moment, of a session that is held and of one that is not; returns what was answered.
+/// Calls a client's hook with each event, in a guarded session and in a free one; returns the answers.
 fn answers(client: &str, moments: &[Moment]) -> Vec<(&'static str, Value)> {
     let mut answers = Vec::new();
     for held in [true, false] {
@@ -165,7 +165,7 @@ fn answers(client: &str, moments: &[Moment]) -> Vec<(&'static str, Value)> {
     answers
 }
 
-/// Compiles the answers as values of the type that `type_of` names for their event.
+/// Compiles the answers as values of the types that `type_of` names for their events.
 fn compiles(types: &Path, answers: &[(&str, Value)], type_of: impl Fn(&str) -> String) {
     let room = Room::new().unwrap();
     let mut text = format!("import type * as T from {:?};\n", types.to_string_lossy());

@@ -1,4 +1,4 @@
-//! The recording of the demo: made from a real session, whole, and of use to whoever plays it.
+//! The recording of the demo: made from a real session, complete and playable.
 #![cfg(unix)]
 
 use std::{
@@ -12,7 +12,7 @@ use serde_json::Value;
 
 const INTERLOCK: &str = env!("CARGO_BIN_EXE_interlock");
 
-/// Asserts that a cast is one of version 2, its times in order, and that it shows the story from its beginning to its end.
+/// Asserts that a cast has version 2 and times in order, and that it shows the story from beginning to end.
 fn is_a_cast(text: &str) {
     let mut lines = text.lines();
     let header: Value = serde_json::from_str(lines.next().unwrap()).unwrap();

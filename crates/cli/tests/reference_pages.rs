@@ -1,4 +1,4 @@
-//! The pages of the book that are made from types: the events of a run, and the configuration.
+//! The pages of the book that are generated from types: the events of a run, and the configuration.
 #![expect(
     clippy::unwrap_used,
     clippy::panic,
@@ -24,7 +24,7 @@ fn repository() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
 }
 
-/// Compares a page with what was made for it; `INTERLOCK_BLESS=1` writes it: read what changed.
+/// Compares a page with the generated text. `INTERLOCK_BLESS=1` writes the page: review the changes.
 fn expect_page(path: &str, made: &str) {
     let file = repository().join(path);
     if std::env::var_os("INTERLOCK_BLESS").is_some() {
@@ -54,7 +54,7 @@ fn the_page_of_the_configuration_is_that_of_its_types() {
     expect_page("docs/src/configuration.md", &made);
 }
 
-/// What is recorded has no field that the page does not know: the source was read aright.
+/// Shows that the source was read correctly: recorded events have no field that the page lacks.
 #[test]
 fn recorded_events_have_the_fields_that_the_page_names() {
     let types = read();

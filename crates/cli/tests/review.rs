@@ -1,5 +1,5 @@
-//! What a person is shown before they say yes: where it leads, what it rests on, what has changed; and that nothing
-//! of the agent's, nor of its repository, reaches their terminal or is started.
+//! The review before a person says yes: where a transition leads, its evidence, and the changes. No control characters
+//! of the agent or its repository reach the terminal, and no program of theirs is started.
 
 use std::{
     fs,
@@ -37,17 +37,17 @@ context: {sure: true}
 struct Scene {
     room: Room,
     run: String,
-    /// The person's, made below this process, which plays the client.
+    /// The person's token, made below this process, which plays the client.
     token: String,
 }
 
 impl Scene {
-    /// A run that guards session `s1` of a repository with one commit.
+    /// Starts a run that guards session `s1` of a repository with one commit.
     fn new() -> Self {
         Self::with(|_| ())
     }
 
-    /// The same in a repository that was changed before the run began.
+    /// Starts a run in a repository that was changed before.
     fn with(change: impl FnOnce(&Room)) -> Self {
         let room = room();
         room.write("Makefile", "test:\n\t@echo fine\n").unwrap();
@@ -97,7 +97,7 @@ impl Scene {
         self.after(name, "Write", &input);
     }
 
-    /// Has the tests seen to pass.
+    /// Runs the tests, which pass, through the hooks.
     fn tests_pass(&self) {
         let input = json!({"command": "make test"});
         let said = self.before("tests", "Bash", &input);
@@ -109,7 +109,7 @@ impl Scene {
         self.after("tests", "Bash", &json!({"command": line}));
     }
 
-    /// Has the agent ask for DONE; returns what its client's prompt shows.
+    /// Has the agent ask for DONE; returns the text of its client's prompt.
     fn asks(&self, id: &str, data: Value) -> String {
         let said = self.before(id, CONTROL, &json!({"event": "DONE", "data": data}));
         let said = &said["hookSpecificOutput"];
@@ -128,7 +128,7 @@ impl Scene {
             .unwrap()
     }
 
-    /// What `approve --diff` prints.
+    /// Returns the output of `approve --diff`.
     fn review(&self) -> String {
         let output = self.interlock(&["approve", &self.run, "--diff"]);
         assert!(output.status.success(), "{output:?}");
@@ -210,7 +210,7 @@ fn anything_but_a_yes_leaves_the_question_open() {
     let scene = Scene::new();
     scene.tests_pass();
     scene.asks("t1", json!({}));
-    // A narrow terminal, and an empty line; then an end of the terminal's input.
+    // On a narrow terminal an empty line, then the end of the input.
     for typed in ["\n", "\u{4}"] {
         let mut terminal = scene.terminal(&["approve", &scene.run], 40);
         terminal
@@ -278,7 +278,7 @@ fn nothing_an_agent_writes_reaches_a_terminal_as_a_command() {
         review.contains("+\\x1b[2J\\x1b]0;x\\x07\\x9b31m"),
         "{review}"
     );
-    // In the difference every line of an agent's is marked, so that none looks like ours.
+    // In the diff each line of the agent's is marked, so that none looks like one of Interlock's.
     assert_eq!(
         review
             .lines()
@@ -293,7 +293,7 @@ fn nothing_an_agent_writes_reaches_a_terminal_as_a_command() {
     }
 }
 
-/// A repository whose configuration starts a program wherever git lets it, and whose index hides a file.
+/// Makes a repository whose configuration starts a program wherever git allows it, and whose index hides a file.
 fn hostile_repository(room: &Room, marker: &Path) {
     let program = room.path("bin").join("evil");
     let text = format!(
@@ -346,7 +346,7 @@ fn the_repository_of_an_agent_starts_nothing_and_hides_nothing() {
     assert!(!marker.exists(), "{}", fs::read_to_string(&marker).unwrap());
     assert!(review.contains("+changed in secret"), "{review}");
     assert!(review.contains("+not shown by plain git"), "{review}");
-    // Nothing of it lies about afterwards, in the repository or beside it.
+    // No file of it is left, in the repository or beside it.
     let state = scene.room.state().join("interlock");
     let left = fs::read_dir(state).unwrap();
     let left = left.filter(|entry| {
@@ -358,7 +358,7 @@ fn the_repository_of_an_agent_starts_nothing_and_hides_nothing() {
             .starts_with(".diff-")
     });
     assert_eq!(left.count(), 0);
-    // The trap works: git as it is configured falls into it.
+    // The trap works: plain git runs the configured program.
     let mut plain = scene.room.command("git");
     drop(plain.args(["diff"]).output().unwrap());
     assert!(marker.exists());
@@ -378,7 +378,7 @@ fn commits_of_the_agent_are_part_of_what_has_changed() {
 
 #[test]
 fn without_a_commit_the_files_of_the_log_are_named() {
-    // A repository without a commit is as good as none.
+    // A repository without a commit counts as none.
     let room = room();
     room.write("Makefile", "test:\n\t@echo fine\n").unwrap();
     let scene = Scene::started(room);
@@ -388,7 +388,7 @@ fn without_a_commit_the_files_of_the_log_are_named() {
     let review = scene.review();
     assert!(review.contains("files written in this run"), "{review}");
     assert!(review.contains("a.txt"), "{review}");
-    // A commit that is gone is said to be.
+    // A missing commit is reported.
     let scene = Scene::new();
     scene.writes("a.txt", "three\n");
     scene.tests_pass();
@@ -430,14 +430,14 @@ fn a_question_in_the_prompt_is_seen_and_closed_by_what_follows() {
     assert_eq!(waiting[0]["kind"], "approval", "{waiting}");
     assert_eq!(waiting[0]["in_prompt"], true, "{waiting}");
     assert_eq!(scene.status()["status"], "running");
-    // The person said no: the agent reads on.
+    // The person said no, so the agent goes on and reads.
     scene.before(
         "t2",
         "Read",
         &json!({"file_path": scene.room.file("a.txt")}),
     );
     assert_eq!(scene.status()["pending"], json!([]));
-    // A call is asked about, and runs with other arguments: that is not a yes to it.
+    // A call that runs with other arguments than those of the question is not a yes to it.
     let page = |path: &str| json!({"url": format!("https://example.com/{path}")});
     scene.before("t3", "WebFetch", &page("a"));
     assert_eq!(scene.status()["pending"][0]["kind"], "grant");

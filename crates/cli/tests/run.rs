@@ -1,4 +1,4 @@
-//! `interlock run` and what follows it, through the built program.
+//! `interlock run` and the commands that follow it, through the built program.
 
 mod crash;
 mod ends;

@@ -29,7 +29,7 @@ struct Scene {
     room: Room,
     collector: Collector,
     run: String,
-    /// Of the person, who sits below the process that plays the client.
+    /// The token of the person, made below the process that plays the client.
     token: String,
 }
 
@@ -72,7 +72,7 @@ impl Scene {
         child.wait_with_output().unwrap()
     }
 
-    /// One call that is allowed and ends, one that is refused, and the end of the run.
+    /// Plays a call that is allowed and ends, one that is refused, and the end of the run.
     fn play(&self) {
         let read = json!({ "file_path": self.room.file("secret-plan.md") });
         let allowed = before_tool(&self.room, "s1", "t1", "Read", &read);
@@ -124,7 +124,7 @@ fn no_proxy_stands_before_a_collector_of_this_machine() {
     scene.play();
     let mut command = scene.telemetry(&[&scene.run]);
     for name in ["HTTP_PROXY", "http_proxy", "ALL_PROXY"] {
-        // Nobody listens there.
+        // Nobody listens on this port.
         command.env(name, "http://127.0.0.1:9");
     }
     ends(command, 0);

@@ -151,7 +151,7 @@ fn a_question_answered_elsewhere_leaves_the_screen() {
         .unwrap();
 }
 
-/// A session of this very process, which asks for one call.
+/// Calls the hook in a session whose client is this very process, with a call that needs a yes.
 fn ask_for_a_page(room: &Room) {
     let input = json!({ "url": "https://example.com/page" });
     let call = before_tool(room, "s1", "t1", "WebFetch", &input);
@@ -163,7 +163,7 @@ fn ask_for_a_page(room: &Room) {
 fn a_grant_shows_the_call_it_is_for() {
     let room = room();
     started(&room, "s1");
-    // Made below this process, it is its person's own.
+    // The token is its person's own, because it is made below this process.
     let shown = terminal::output(room.command(INTERLOCK).arg("token")).unwrap();
     let token = String::from_utf8(shown.stdout).unwrap();
     ask_for_a_page(&room);
@@ -187,7 +187,7 @@ fn a_grant_shows_the_call_it_is_for() {
 fn below_a_guarded_client_it_only_shows() {
     let room = room();
     let run = started(&room, "s1");
-    // The hook takes this process for the client, and the terminal is below it.
+    // The hook takes this process for the client, which the terminal is below.
     ask_for_a_page(&room);
     let mut terminal = open(&room, 30, 160);
     terminal
@@ -225,7 +225,8 @@ fn small_screens_and_new_sizes_are_drawn() {
     assert!(terminal.end().unwrap().success());
 }
 
-/// A library that reads the terminal and the news of its size by edges forgets one of two that come at once.
+/// With edge-triggered events, a library that waits for both the terminal and its size loses one of two that come at
+/// once.
 #[test]
 fn a_key_pressed_while_the_size_changes_is_heeded() {
     let room = room();
@@ -238,7 +239,7 @@ fn a_key_pressed_while_the_size_changes_is_heeded() {
     terminal.press("r").unwrap();
     let mut note = String::from("note: ");
     for round in 0..60 {
-        // The first keeps the program drawing while the second and the key come.
+        // The first resize keeps the program drawing while the second one and the key arrive.
         terminal.resize(60, 200 + round).unwrap();
         terminal.resize(30, 100 + round).unwrap();
         terminal.press("k").unwrap();

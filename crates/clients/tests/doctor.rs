@@ -1,4 +1,4 @@
-//! What `doctor` says of installations that hold and of those that do not.
+//! The results of `doctor` for intact and broken installations.
 
 use std::{
     fs,
@@ -14,9 +14,9 @@ use interlock_clients::{
 };
 use serde_json::{Value, json};
 
-/// Keeps the tests of this file one after the other.
+/// Runs the tests of this file one at a time.
 ///
-/// A program cannot be started while another thread's child still holds it open for writing.
+/// A program cannot be started while a child of another thread still has it open for writing.
 fn alone() -> MutexGuard<'static, ()> {
     static ALONE: Mutex<()> = Mutex::new(());
     ALONE.lock().unwrap_or_else(PoisonError::into_inner)
@@ -32,10 +32,10 @@ gateway) read -r hello; echo '{"jsonrpc":"2.0","id":1,"result":{"serverInfo":{"n
 esac
 "#;
 
-/// A program that breaks at once.
+/// A program that fails at once.
 const BREAKS: &str = "#!/bin/sh\nexit 3\n";
 
-/// A machine of one test.
+/// The machine of one test.
 struct Machine {
     directory: tempfile::TempDir,
     client: PathBuf,
@@ -43,7 +43,7 @@ struct Machine {
 }
 
 impl Machine {
-    /// A client of this version, and Interlock not installed.
+    /// Returns a machine with a client of this version, without Interlock.
     fn new(version: &str) -> Self {
         let directory = tempfile::tempdir().unwrap();
         for part in ["project/.claude", "home/.claude", "bin"] {
@@ -60,7 +60,7 @@ impl Machine {
         machine
     }
 
-    /// Another client with Interlock installed for it, and no other.
+    /// Returns a machine on which only another client is installed, with Interlock.
     fn of(client: ClientId, program: &str, text: &str, scope: Scope) -> Self {
         let machine = Self::new("0");
         fs::remove_file(&machine.client).unwrap();
@@ -157,7 +157,7 @@ fn write_program(path: &Path, text: &str) {
     fs::set_permissions(path, fs::Permissions::from_mode(0o755)).unwrap();
 }
 
-/// Returns how the client's checks of this name stand.
+/// Returns the results of the client's checks with this name.
 fn health(checks: &[Check], what: &str) -> Vec<Health> {
     let found = checks.iter().filter(|check| check.what == what);
     found.map(|check| check.health).collect()
@@ -182,7 +182,7 @@ fn what_init_installs_holds() {
         .filter(|check| check.took_ms.is_some())
         .count();
     assert_eq!(timed, 2);
-    // What is not mediated is said even when all is well.
+    // The unmediated tools are reported even if everything is in order.
     assert_eq!(health(&checks, "not mediated"), [Health::Warn]);
 }
 
@@ -366,7 +366,7 @@ fn a_check_is_written_as_json() {
     );
 }
 
-/// Where a client is trusted, as its own files say it.
+/// Marks the folder as trusted in the client's own files.
 fn trusted(machine: Machine, client: ClientId) -> Machine {
     let root = machine.site().project_root.display().to_string();
     match client {
@@ -382,7 +382,7 @@ fn trusted(machine: Machine, client: ClientId) -> Machine {
     }
 }
 
-/// The other clients, each with what its program says of its version.
+/// The other clients, each with its version's output.
 const OTHERS: [(ClientId, &str, &str); 4] = [
     (ClientId::Gemini, "gemini", "0.61.0"),
     (ClientId::Copilot, "copilot", "GitHub Copilot CLI 1.0.102."),
@@ -423,13 +423,13 @@ fn a_folder_that_the_client_does_not_trust_is_not_guarded() {
         assert_eq!(report.fails(), asks, "{report:#?}");
         let trusts = report.clients.first().unwrap().trusted;
         assert_eq!(trusts, asks.then_some(false), "{client:?}");
-        // The person's own hooks count in every folder.
+        // The person's own hooks apply in every folder.
         let report = Machine::of(client, program, &says(version), Scope::User).report();
         assert!(!report.fails(), "{report:#?}");
     }
 }
 
-/// Codex as an app server: it lists what is in the files, and trusts what its configuration says.
+/// Codex as an app server: it lists the hooks in the files, and trusts those that its configuration names.
 const CODEX: &str = r#"#!/usr/bin/env python3
 import json, os, sys, pathlib
 if "--version" in sys.argv:
@@ -470,7 +470,7 @@ fn codex(scope: Scope) -> Machine {
 #[test]
 fn codex_is_asked_which_hooks_it_trusts() {
     let _alone = alone();
-    // The person's own hooks: the hashes that were written are enough.
+    // The person's own hooks: the written hashes are sufficient.
     let report = codex(Scope::User).report();
     assert_eq!(
         report.clients.first().unwrap().trusted,
@@ -478,7 +478,7 @@ fn codex_is_asked_which_hooks_it_trusts() {
         "{report:#?}"
     );
     assert!(!report.fails());
-    // A project's: one word has Codex trust the folder as well as the hooks.
+    // A project's hooks: one setting makes Codex trust both the folder and the hooks.
     let machine = codex(Scope::Project);
     let report = machine.report();
     assert_eq!(
@@ -486,7 +486,7 @@ fn codex_is_asked_which_hooks_it_trusts() {
         Some(true),
         "{report:#?}"
     );
-    // Codex looks at none of a project that it does not trust.
+    // Codex ignores the hooks of an untrusted project.
     let path = machine.site().codex_home.join("config.toml");
     let config = fs::read_to_string(&path).unwrap();
     fs::write(&path, config.replace("[projects.", "[others.")).unwrap();
@@ -505,7 +505,7 @@ fn codex_is_asked_which_hooks_it_trusts() {
         "{report:#?}"
     );
     assert!(!report.fails());
-    // Another line is another hash.
+    // Another line has another hash.
     let hooks = hook_file(ClientId::Codex, &machine.site(), Scope::Project);
     let changed = fs::read_to_string(&hooks)
         .unwrap()

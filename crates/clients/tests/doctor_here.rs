@@ -1,4 +1,4 @@
-//! What `doctor` says of the variables it is started with, and of the runs that are open.
+//! The results of `doctor` for environment variables and open runs.
 
 use std::{
     collections::BTreeMap,
@@ -22,15 +22,15 @@ use interlock_project::Environment;
 use interlock_store::{Durability, Home, NewRun, SourceFile};
 use serde_json::{Value, json};
 
-/// Keeps the tests of this file one after the other.
+/// Runs the tests of this file one at a time.
 ///
-/// A program cannot be started while another thread's child still holds it open for writing.
+/// A program cannot be started while a child of another thread still has it open for writing.
 fn alone() -> MutexGuard<'static, ()> {
     static ALONE: Mutex<()> = Mutex::new(());
     ALONE.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Variables of the environment, by name.
+/// Environment variables, by name.
 type Variables = &'static [(&'static str, &'static str)];
 
 struct Place {
@@ -93,7 +93,7 @@ impl Place {
         Home::at(self.base().join("state"))
     }
 
-    /// Starts a run of the project and lets a first hook see how things stand.
+    /// Starts a run of the project and lets a first hook take the baseline.
     fn begin(&self) -> String {
         let source = Source::new(
             "w.json",
@@ -193,7 +193,7 @@ fn trust_by_a_variable_counts_as_the_client_counts_it() {
     }
 }
 
-/// What a file says of a folder.
+/// The content of a file, for a folder.
 type Content<'a> = &'a dyn Fn(&str) -> Value;
 
 #[test]
@@ -262,7 +262,7 @@ fn protected_things_that_changed_are_listed_for_each_open_run() {
     assert!(check.seen.contains("settings.json"), "{check:?}");
     assert!(check.seen.contains(&run), "{check:?}");
     assert!(check.advice.contains("interlock resume"), "{check:?}");
-    // Looking is not asking: the log stays as it is.
+    // Checking must not record anything: the log stays as it is.
     fs::write(&settings, text).unwrap();
     assert_eq!(place.checks("protected"), []);
 }

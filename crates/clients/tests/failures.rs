@@ -1,4 +1,4 @@
-//! What happens when the state directory, the workflow or the input is broken.
+//! Failures: the state directory, the workflow or the input is broken.
 
 use std::{
     fs,
@@ -184,7 +184,7 @@ fn an_unguarded_session_opens_no_database() {
     }
     for event in EVENTS {
         let answer = place.ask("s", event).unwrap();
-        // What cannot be read may be open: the session is told so, once.
+        // A run that cannot be read may be open: the session is told so, once.
         let told = event == "SessionStart";
         assert_eq!(answer.get("systemMessage").is_some(), told, "{event}");
         assert!(told || answer == json!({}), "{event}");
@@ -192,7 +192,7 @@ fn an_unguarded_session_opens_no_database() {
     assert!(place.ask("other", "PreToolUse").is_err());
 }
 
-/// Breaks one part of the state of a guarded session.
+/// A function that breaks one part of the state of a guarded session.
 type Breaking = fn(&Path);
 
 #[test]
@@ -260,7 +260,7 @@ fn a_new_conversation_is_refused_where_the_run_of_its_client_cannot_be_read() {
     };
     let free = place.ask_with(&elsewhere, "another", "PreToolUse");
     assert_eq!(free, Ok(json!({})));
-    // The mark beside the state says so alone, where nothing else of the client's sessions is left.
+    // The mark beside the state is sufficient if nothing else of the client's sessions is left.
     for kept in ["sessions", "presence"] {
         let _ = fs::remove_dir_all(place.state().join(kept));
     }
@@ -285,11 +285,11 @@ fn a_run_is_not_taken_from_the_session_of_another_process() {
     let begins = |started: &str, session: &str| {
         place.ask_with(&started_for_it(started), session, "UserPromptSubmit")
     };
-    // From here on the process of session `s` is known.
+    // From here on, the process of session `s` is known.
     place.ask("s", "UserPromptSubmit").unwrap();
     let why = begins("another process", "other").unwrap_err();
     assert!(why.contains(run.as_str()), "{why}");
-    // The same client may begin its conversation anew.
+    // The same client may start a new conversation.
     begins("s", "after a clear").unwrap();
 }
 
@@ -306,7 +306,7 @@ fn a_session_is_held_to_the_run_that_its_client_was_started_for_and_to_no_other(
         };
         place.ask_with(&environment, session, event)
     };
-    // Another run waits for the next session: it is not for this one.
+    // Another run waits for the next session, but not for this one.
     let waits = place.start();
     let (home, project) = (Home::at(place.state()), place.project());
     let bindings = home.lock_bindings().unwrap();
@@ -316,7 +316,7 @@ fn a_session_is_held_to_the_run_that_its_client_was_started_for_and_to_no_other(
     assert_eq!(place.bound("s"), None, "nothing begins with a result");
     asks("s", "UserPromptSubmit", &credential).unwrap();
     assert_eq!(place.bound("s"), Some(wanted.clone()));
-    // It stays so, and a session of another open run is refused.
+    // The binding stays, and a session of another open run is refused.
     asks("s", "PreToolUse", &credential).unwrap();
     assert_eq!(place.bound("s"), Some(wanted.clone()));
     let other = place.guard("other");
@@ -325,7 +325,7 @@ fn a_session_is_held_to_the_run_that_its_client_was_started_for_and_to_no_other(
         assert!(why.contains(run.as_str()), "{why}");
     }
     assert_eq!(place.bound("other"), Some(other.clone()));
-    // A credential that names no run lets nothing pass, bound or not, until the run is over.
+    // A credential that names no run lets nothing pass, bound or not, until the run has ended.
     for session in ["other", "new"] {
         let why = asks(session, "PreToolUse", "ilr_worthless").unwrap_err();
         assert!(why.contains("is over"), "{why}");
@@ -431,7 +431,7 @@ fn a_policy_that_cannot_be_read_lets_nothing_pass() {
 fn a_workflow_file_that_is_gone_changes_nothing() {
     let place = Place::new();
     place.guard("s");
-    // It was never in the project: the run has its own copy.
+    // The workflow was never in the project: the run has its own copy.
     assert_eq!(place.ask("s", "PreToolUse"), Ok(json!({})));
 }
 
@@ -462,7 +462,7 @@ fn a_hook_that_cannot_be_answered_is_a_denial() {
 fn a_hook_without_a_verdict_in_time_is_answered_by_a_denial() {
     let (tell, told) = mpsc::channel();
     let (keep, kept) = mpsc::channel();
-    // The input comes only once it is too late.
+    // The input arrives after the deadline.
     let read = move || {
         let late: HookAnswer = told
             .recv_timeout(Duration::from_secs(60))
@@ -558,7 +558,7 @@ fn no_key_that_decides_may_stand_twice() {
     ];
     for (client, keys) in keys {
         for key in keys {
-            // Also behind another one that may.
+            // Also after another duplicate key that is harmless.
             for before in ["", r#""x": 1, "x": 2, "#] {
                 let text = format!(r#"{{{before}"{key}": "a", "{key}": "b"}}"#);
                 let why = read(client, text.as_bytes(), Some("preToolUse")).unwrap_err();

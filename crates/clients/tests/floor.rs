@@ -1,4 +1,4 @@
-//! The floor that `init --floor` puts into the clients' own rules.
+//! The baseline rules that `init --floor` adds to the clients' own rules.
 
 use std::{collections::BTreeSet, fs, path::Path};
 
@@ -9,7 +9,7 @@ use interlock_clients::{
 use interlock_formats::{NoWorkflows, Source, load};
 use serde_json::{Value, json};
 
-/// A workflow with these states; each is a JSON object.
+/// Returns the rules of a workflow with these states; each is a JSON object.
 fn floor(states: Value) -> BaselineRules {
     let initial = states.as_object().unwrap().keys().next().unwrap().clone();
     let workflow = json!({ "id": "w", "initial": initial, "states": states });
@@ -21,7 +21,7 @@ fn floor(states: Value) -> BaselineRules {
     BaselineRules::of(&loaded.unwrap().machine)
 }
 
-/// Reads and searches, and lists a directory by a shell line.
+/// A workflow that reads, searches, and lists a directory by a shell line.
 fn reviewing() -> BaselineRules {
     floor(json!({
         "reading": {
@@ -79,7 +79,7 @@ impl Project {
         apply(&self.ask(client, scope, Some(floor), false)).unwrap();
         let again = self.ask(client, scope, Some(floor), false);
         assert_eq!(again.changes, [], "twice");
-        // Without another word about it the floor stays.
+        // Without an option about it, the rules are kept.
         assert_eq!(self.ask(client, scope, None, false).changes, []);
     }
 
@@ -133,7 +133,7 @@ fn what_one_state_allows_is_in_no_floor() {
         "writing": { "allowed_tools": ["Read", "Write"], "on": { "DONE": "end" } },
         "end": { "type": "final" },
     }));
-    // A person may grant what is not listed, so the client must not refuse it.
+    // A person may grant a call that is not listed, so the client must not refuse it.
     let asks = floor(json!({
         "reading": { "allowed_tools": ["Read"], "on_denied": "ask", "on": { "DONE": "end" } },
         "end": { "type": "final" },
@@ -143,7 +143,7 @@ fn what_one_state_allows_is_in_no_floor() {
         "end": { "type": "final" },
     }));
     for (floor, allowed) in [
-        // A rule for `Edit` would count for `Write` as well.
+        // A rule for `Edit` would apply to `Write` as well.
         (edits_later, vec!["Write", "Edit", "Read"]),
         (asks, vec!["Bash", "Edit", "WebFetch"]),
         (
@@ -203,9 +203,9 @@ fn codex_reads_only_where_no_state_writes_or_reaches_out() {
         assert!(text.starts_with("model = \"x\" # mine\n"), "{text}");
         assert!(text.contains("web_search = \"disabled\""), "{text}");
         let rules = site.project_root.join(".codex/rules/interlock.rules");
-        // Such a rule keeps lines from being carried.
+        // Such a rule would prevent lines from being rewritten.
         assert!(!rules.exists());
-        // Somebody writes behind what was put in.
+        // Somebody appends to the written rules.
         fs::write(&path, format!("{text}[mine]\n")).unwrap();
         apply(&project.ask(ClientId::Codex, Scope::Project, None, true)).unwrap();
         let left = fs::read_to_string(&path).unwrap();
@@ -231,7 +231,7 @@ fn where_no_state_has_a_shell_codex_forbids_a_persons_commands() {
         text.contains("\"approve\"") && text.contains("\"forbidden\""),
         "{text}"
     );
-    // A floor that has none of it takes it out.
+    // Rules without such an entry remove it.
     project.put(ClientId::Codex, Scope::Project, &reviewing());
     assert!(!rules.exists());
     project.put(ClientId::Codex, Scope::Project, &no_shell);
@@ -266,7 +266,7 @@ fn what_a_person_wrote_under_the_same_key_stays() {
     let settings = project.json(&opencode);
     assert_eq!(settings["permission"]["edit"], "ask");
     assert_eq!(settings["permission"]["webfetch"], "deny");
-    // Somebody writes behind what was put in, so that the files are not as they were written.
+    // Somebody appends to the written rules, so the files differ from what was written.
     let with_more = fs::read_to_string(&claude)
         .unwrap()
         .replace("\"deny\": [", "\"deny\": [\"Mine\", ");
@@ -307,7 +307,7 @@ fn rules_of_the_person_are_a_file_for_gemini_and_a_hint_for_copilot() {
         text.contains("\"write_file\"") && text.contains("decision = \"deny\""),
         "{text}"
     );
-    // Somebody else's file of that name is not written over.
+    // A file of the same name that is not ours is not overwritten.
     let other = Project::new();
     let policy = other.site().home.join(".gemini/policies/interlock.toml");
     fs::create_dir_all(policy.parent().unwrap()).unwrap();

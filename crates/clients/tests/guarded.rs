@@ -1,4 +1,4 @@
-//! The processes below which nobody is a person: those of clients whose sessions open runs guard.
+//! The processes below which nobody counts as a person: those of clients whose sessions open runs guard.
 
 use std::{
     fs,
@@ -163,9 +163,9 @@ fn the_clients_of_open_runs_are_guarded_and_of_those_that_cannot_be_read() {
         run: damaged,
     };
     assert_eq!(guarded(&[]), [of_open.clone(), of_damaged.clone()]);
-    // A person's own, above which the token was made.
+    // A process of the person, above which the token was made.
     assert_eq!(guarded(&[client(3), client(7)]), [of_open]);
-    // Another process has the number by now.
+    // Another process has that id by now.
     let reused = ClientProcess {
         started: "later".to_owned(),
         ..client(1)
@@ -240,7 +240,7 @@ fn a_shell_is_one_by_its_program_and_no_other_process_of_its_number() {
         .spawn()
         .unwrap();
     let process = look(shell.id()).unwrap().client;
-    // Until it has begun its program it is still this test.
+    // Until it has executed its program, it looks like this test.
     while look(shell.id()).unwrap().name == look(std::process::id()).unwrap().name {
         std::thread::yield_now();
     }

@@ -1,4 +1,4 @@
-//! Clients that Interlock starts itself: none begins where its hooks would not ask.
+//! Clients that Interlock starts itself: none starts without its hooks.
 
 use std::{fs, os::unix::fs::PermissionsExt as _, path::Path};
 
@@ -8,9 +8,9 @@ use interlock_clients::{
 };
 use serde_json::{Value, json};
 
-/// Codex as an app server: it trusts the hooks of its command line once their hashes stand beside them.
+/// Codex as an app server: it trusts the hooks of its command line once their hashes are given, too.
 ///
-/// A file beside it says what is otherwise of the last of them (`last`), and whether it knows that one (`knows`).
+/// A file beside it changes its answer about the last hook (`last`), and whether it knows that hook (`knows`).
 const CODEX: &str = r#"#!/usr/bin/env python3
 import json, pathlib, sys
 says = json.loads(pathlib.Path(__file__).with_name("says.json").read_text())
@@ -27,7 +27,7 @@ for line in sys.stdin:
         print(json.dumps({"id": asked["id"], "result": result}), flush=True)
 "#;
 
-/// Asks what Codex is started with, where it says this of the hooks.
+/// Returns the arguments that Codex is started with, if it reports this about the hooks.
 fn started(codex: &Path, says: &Value) -> Result<Hold, String> {
     let bin = codex.parent().unwrap();
     fs::write(bin.join("says.json"), says.to_string()).unwrap();

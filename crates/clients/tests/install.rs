@@ -1,9 +1,8 @@
-//! What `init` writes into a client's settings, and what `init --remove` leaves.
+//! The files that `init` writes into a client's settings, and those that `init --remove` leaves.
 //!
-//! A case is a directory below `tests/install/CLIENT`: the files `before` and `after`, below
-//! `project` and `home`; with a file `user` in it the person's own settings are meant, with
-//! `not_as_before` something of ours was there and `left` is what stays.
-//! `INTERLOCK_BLESS=1` writes what comes out; read it.
+//! A case is a directory below `tests/install/CLIENT`: the files `before` and `after`, below `project` and `home`. A
+//! file `user` selects the person's own settings; with `not_as_before`, something of ours existed before, and `left` is
+//! what remains. `INTERLOCK_BLESS=1` writes the results; review them.
 
 mod any;
 mod cases;

@@ -1,4 +1,4 @@
-//! The folder `plugins/` and the marketplaces hold what is made from the definitions that `init` uses.
+//! The folder `plugins/` and the marketplaces match the definitions that `init` uses.
 
 use std::{
     collections::BTreeSet,

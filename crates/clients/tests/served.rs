@@ -1,4 +1,4 @@
-//! Calls of tools that a gateway serves, its own among them: judged, and passed on with a note of the verdict.
+//! Calls of tools that a gateway serves, including its own: they are judged, and passed on with a note of the verdict.
 
 use std::{fs, path::PathBuf};
 
@@ -26,7 +26,7 @@ struct World {
 }
 
 impl World {
-    /// Guards the session `s` by a run of the workflow.
+    /// Starts a run of the workflow that guards the session `s`.
     fn new(workflow: &str) -> Self {
         let room = tempfile::tempdir().unwrap();
         let base = room.path().canonicalize().unwrap();
@@ -62,7 +62,7 @@ impl World {
         self.room.path().canonicalize().unwrap().join("project")
     }
 
-    /// Answers an event of the session's hook.
+    /// Returns the answer of the session's hook to an event.
     fn hook(&self, event: &str, more: &Value, attended: bool) -> Value {
         let mut told = json!({
             "session_id": "s", "cwd": self.project(), "permission_mode": "default", "hook_event_name": event,
@@ -99,21 +99,21 @@ impl World {
         (text("permissionDecision"), text("permissionDecisionReason"))
     }
 
-    /// Tells of each open call whether it may write a file.
+    /// Returns for each open call whether it may write a file.
     fn writes(&self) -> Vec<bool> {
         let run = self.home.open_run(&self.run).unwrap().load().unwrap();
         let calls = run.calls.iter();
         calls.map(|call| !call.marks.files.is_empty()).collect()
     }
 
-    /// Lists the sessions in whose client's prompt something is asked.
+    /// Lists the sessions with a question in their client's prompt.
     fn asked_in(&self) -> Vec<String> {
         let run = self.home.open_run(&self.run).unwrap().load().unwrap();
         let prompts = run.requests.iter().filter_map(|one| one.prompt.as_ref());
         prompts.map(|prompt| prompt.session.clone()).collect()
     }
 
-    /// Takes the notes that are left for a call, oldest first.
+    /// Takes the notes left for a call, oldest first.
     fn notes(&self, tool: &str, arguments: &Value) -> Vec<Note> {
         let digest = control_digest(arguments);
         let tool = NotedTool::served(tool);
@@ -171,7 +171,7 @@ fn a_question_in_a_prompt_is_over_once_the_client_goes_on_without_a_yes() {
     }
 }
 
-/// Describes a gateway that serves `tool` of the server `web` below these processes, or to a run.
+/// Returns the manifest of a gateway that serves `tool` of the server `web` below these processes, or to a run.
 fn card(tool: &str, above: Vec<ClientProcess>, run: Option<RunId>) -> GatewayCard {
     GatewayCard {
         above,
@@ -232,7 +232,7 @@ fn a_card_is_for_the_client_above_its_gateway_or_for_its_run() {
         assert_eq!(decision.is_empty(), counts, "{card:?}");
         assert_eq!(world.notes("keep", &json!({})).len(), usize::from(counts));
     }
-    // A tool that only ends like it is another one, and so is one of no server.
+    // A tool whose name only ends like it is another tool, and so is one without a server.
     let world = World::new(LISTS);
     let card = card("keep", below_this_client(), None);
     let _kept = world.home.keep_card(&card, |_| true).unwrap();
@@ -254,7 +254,7 @@ fn what_a_person_is_asked_about_is_noted_as_asked_where_one_is_there() {
         let notes = world.notes("look", &json!({}));
         let asked: Vec<bool> = notes.iter().map(|note| note.asked).collect();
         assert_eq!(asked, if attended { vec![true] } else { Vec::new() });
-        // The run knows in whose prompt it is asked.
+        // The run records in whose prompt the question is.
         assert_eq!(
             world.asked_in(),
             if attended { vec!["s"] } else { Vec::new() }

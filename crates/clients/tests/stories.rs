@@ -1,29 +1,27 @@
-//! One test a file below `tests/CLIENT`: hook input in, answers out.
+//! One test per file below `tests/CLIENT`: hook input in, answers out.
 //!
-//! A file holds a `workflow`, how a run of it comes to guard sessions
-//! (`start`: `waiting`, `session` or `policy`, with `hold` as a project writes it; left out: not at all),
-//! `files`, and `steps`. A step is one of
+//! A file contains a `workflow`, how a run of it starts to guard sessions (`start`: `waiting`, `session` or `policy`,
+//! with `hold` as in a project's configuration; if left out, none does), `files`, and `steps`. A step is one of:
 //!
-//! - `hook`: the client's JSON; what every input has is added, and a null takes it
-//!   away. `session` names another session than the first, `argument` the event where
-//!   the hook's line does, `process` the client's process where several sessions share one,
-//!   `through` the client for which that line was written.
-//!   `answer`: what is printed; in it
-//!   `{"holds": […]}` stands for a text with all of these. `refused`: exit code
-//!   2 with all of these in the sentence.
-//! - `event`: the transition a server or a person asks the first session's run
-//!   for; `taken`: whether it is taken.
-//! - `write`: files that something else writes meanwhile. A `hook` step without `answer` may answer anything.
+//! - `hook`: the client's JSON; the fields common to every input are added, and a null removes one. `session` names a
+//!   session other than the first, `argument` the event if the hook's command line contains it, `process` the client's
+//!   process if several sessions share one, `through` the client for which that line was written. `answer`: the output;
+//!   in it, `{"holds": […]}` matches a text that contains all of these. `refused`: exit code 2, with all of these in
+//!   the message.
+//! - `event`: the transition that a server or a person requests from the first session's run; `taken`: whether it is
+//!   taken.
+//! - `write`: files that something else writes in the meantime. A `hook` step without `answer` may answer anything.
 //! - `begin`: another run waits for the project's next session.
 //! - `pause`: who pauses the first session's run.
-//! - `exit`: what `interlock exec` saw the call end with that `call` names, held at `files`.
-//! - `note`: the control tool for whose call a note is there now, `asked` with it.
+//! - `exit`: the exit code that `interlock exec` reports for the call named `call`, confined at `files`.
+//! - `note`: the control tool for whose call a note exists now, with `asked`.
 //!
 //! `ROOT` in any text is the project's directory.
 //!
-//! `answers.txt` has a line for each file: how all that was answered and recorded in it is hashed, with the tickets and
-//! notes that were left, and what was answered where some of its steps came once more and in other forms. Whoever means a change writes it anew with `INTERLOCK_BLESS=1`; with
-//! `INTERLOCK_FOUND=DIRECTORY` all of it is written there, to be compared with the revision before.
+//! `answers.txt` has one line per file: a digest of all answers and records, with the tickets and notes that were left,
+//! and of the answers when some steps were repeated and sent in other forms. After an intended change,
+//! `INTERLOCK_BLESS=1` rewrites it; with `INTERLOCK_FOUND=DIRECTORY`, everything is written there, for comparison with
+//! the previous revision.
 #![expect(clippy::unwrap_used, reason = "a failed test panics")]
 #![expect(
     clippy::indexing_slicing,
@@ -50,7 +48,7 @@ use tempfile::TempDir;
 
 const SESSION: &str = "s1";
 
-/// Returns a process that no other of the story is.
+/// Returns a process unique within the story.
 fn process(name: &str) -> ClientProcess {
     ClientProcess {
         pid: u32::MAX,
@@ -63,7 +61,7 @@ struct Story {
     room: TempDir,
     environment: Environment,
     workflow: String,
-    /// What was answered so far.
+    /// The answers so far.
     answers: RefCell<String>,
 }
 
@@ -82,7 +80,7 @@ impl Story {
         let variable = |name: &str, value: &str| (name.into(), value.into());
         let environment =
             Environment {
-                // A story that tells of carried lines names the program that carries them.
+                // A story about rewritten lines names the program that runs them.
                 program: told["program"].as_str().map(Into::into),
                 variables: vec![
                     variable("HOME", base.join("home").to_str().unwrap()),
@@ -208,7 +206,7 @@ impl Story {
             .reply
     }
 
-    /// Says what `interlock exec` would, had it carried the line of a call.
+    /// Reports the end of a call's line, as `interlock exec` would.
     fn end_line(&self, exit: i64, call: &str) {
         let start = CommandKind::StartLine(LineStart {
             call: call.into(),
@@ -306,9 +304,9 @@ impl Story {
     }
 }
 
-/// Steps that come once more.
+/// Number of steps that are repeated.
 const AGAIN: usize = 5;
-/// Calls that come in other forms.
+/// Number of calls that are sent in other forms.
 const VARIED: usize = 2;
 
 impl Story {
@@ -318,7 +316,7 @@ impl Story {
         answers.push('\n');
     }
 
-    /// Takes some of the steps once more, in another order; whatever is answered is as it was.
+    /// Repeats some steps in another order; any answer is recorded.
     fn take_again(&self, steps: &[Value]) {
         for number in 0..AGAIN {
             let Some(step) = steps.get((number * 7 + 3) % steps.len().max(1)) else {
@@ -330,7 +328,7 @@ impl Story {
         }
     }
 
-    /// Takes some proposed calls in other forms; whatever is answered is as it was.
+    /// Sends some proposed calls in other forms; any answer is recorded.
     fn take_varied(&self, steps: &[Value]) {
         let calls: Vec<&Value> = steps
             .iter()
@@ -347,7 +345,8 @@ impl Story {
         }
     }
 
-    /// Returns what was left for `interlock exec` and for servers; of a plan, what does not rest on the machine.
+    /// Returns the files left for `interlock exec` and for servers; of a plan, only the parts independent of the
+    /// machine.
     fn left(&self, place: &str) -> String {
         let room = self.room.path().canonicalize().unwrap();
         let Ok(entries) = fs::read_dir(room.join("state").join(place)) else {
@@ -365,12 +364,12 @@ impl Story {
                 format!("{place} {left}\n")
             })
             .collect();
-        // Their names are made by chance.
+        // Their names are random.
         left.sort();
         left.concat()
     }
 
-    /// Returns all that was answered and recorded, without what differs from one play to the next.
+    /// Returns all answers and records, without the parts that differ between runs of the test.
     fn told(self) -> String {
         let runs = self.environment.home.list_runs().unwrap();
         let mut ids: Vec<String> = Vec::new();
@@ -386,7 +385,7 @@ impl Story {
             });
             told.push(lines.collect::<String>().replace(run.id.as_str(), "RUN"));
         }
-        // Several runs of one moment have no order.
+        // Runs of the same moment have no defined order.
         told.sort();
         let logs = told.concat() + &self.left("tickets") + &self.left("notes");
         let root = self.room.path().canonicalize().unwrap();
@@ -399,7 +398,7 @@ impl Story {
     }
 }
 
-/// Returns the field that holds the arguments of a call that a hook is asked about.
+/// Returns the field with the arguments of a call in a hook's input.
 fn arguments(step: &Value) -> Option<&'static str> {
     let fields = ["tool_input", "toolArgs", "args"];
     fields
@@ -407,7 +406,8 @@ fn arguments(step: &Value) -> Option<&'static str> {
         .find(|field| step["hook"].get(field).is_some_and(Value::is_object))
 }
 
-/// Returns a call in other forms: elsewhere, by a sub-agent, behind the client's back, in another mode, malformed twice.
+/// Returns a call in other forms: in another directory, by a sub-agent, without the client's knowledge, in another
+/// mode, and malformed twice.
 fn varied(step: &Value) -> Vec<Value> {
     let Some(field) = arguments(step) else {
         return Vec::new();
@@ -452,7 +452,7 @@ fn varied(step: &Value) -> Vec<Value> {
     all
 }
 
-/// Leaves out what is cut where the name of the room ends.
+/// Removes texts that are cut where the name of the room ends.
 fn shorten(value: &mut Value) {
     match value {
         Value::String(text) if text.ends_with("...") => *text = "...".to_owned(),
@@ -462,7 +462,7 @@ fn shorten(value: &mut Value) {
     }
 }
 
-/// Returns what every input of a client has.
+/// Returns the fields common to every input of a client.
 fn common(client: ClientId, session: &str, project: &Path, snake: bool) -> Value {
     match client {
         ClientId::ClaudeCode | ClientId::Codex => {
@@ -486,7 +486,7 @@ fn holds(words: &Value, text: &str) -> bool {
     words.all(|word| text.contains(word.as_str().unwrap()))
 }
 
-/// Compares an answer with what is wanted, key by key.
+/// Compares an answer with the expected one, key by key.
 fn fits(wanted: &Value, answer: &Value) -> bool {
     match (wanted, answer) {
         (Value::Object(wanted), Value::String(text)) if wanted.contains_key("holds") => {
@@ -517,14 +517,14 @@ fn story(path: &Path) -> datatest_stable::Result<()> {
     let file = path.file_name().unwrap().to_str().unwrap();
     let list = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/answers.txt");
     let told = story.told();
-    // Where the kernel holds nothing, some shell lines are answered otherwise.
+    // If the kernel cannot confine anything, some shell lines are answered differently.
     if interlock_confine::kernel_holds() {
         compare_one(&list, &format!("{}/{file}", client.word()), &told)?;
     }
     Ok(())
 }
 
-// One root, so that a name says which client it is of.
+// One root, so that a test's name contains the client.
 datatest_stable::harness! {
     {
         test = story,

@@ -1,4 +1,4 @@
-//! Two hooks that tell of one call at the same moment.
+//! Two hooks that report one call at the same moment.
 
 use std::{
     collections::HashMap,
@@ -14,16 +14,16 @@ use interlock_project::Environment;
 use interlock_store::{Binding, ClientProcess, Durability, Home, NewRun, SessionKey, SourceFile};
 use serde_json::{Value, json};
 
-/// How often both ask at once.
+/// Number of rounds in which both report at once.
 const ROUNDS: usize = 4;
-/// How often it is looked whether both wait.
+/// Maximum number of checks whether both wait.
 const LOOKS: usize = 20_000;
 
-/// One call and no more.
+/// Allows one call and no more.
 const WORKFLOW: &str = r#"{"id": "w", "initial": "a", "states": {
     "a": {"allowed_tools": ["Read"], "max_iterations": 1, "on": {"GO": "b"}}, "b": {"type": "final"}}}"#;
 
-/// Settings of Claude Code, whose hooks Copilot runs beside its own.
+/// Settings of Claude Code, whose hooks Copilot runs in addition to its own.
 const SETTINGS: &str = r#"{"hooks":{"PreToolUse":[{"hooks":[{"type":"command","command":"interlock hook claude-code"}]}]}}"#;
 
 /// Returns a home with a run that guards the session `s1` of a project.
@@ -66,7 +66,7 @@ fn guarded(base: &Path) -> Environment {
     }
 }
 
-/// Counts how often this process has the same lock below `base` open, where the system tells.
+/// Returns how many times this process has the same lock below `base` open, if the system reports it.
 fn holders(base: &Path) -> usize {
     let open = fs::read_dir("/proc/self/fd")
         .into_iter()
@@ -96,7 +96,7 @@ fn a_call_that_two_hooks_tell_of_at_once_counts_once() {
             respond(&environment, &input)
         };
         let answers = thread::scope(|scope| {
-            // Both read the run before either is judged, where the system tells who waits for a lock.
+            // Both read the run before either is judged, if the system reports who waits for a lock.
             let session = SessionKey::of_any_client("s1");
             let turn = environment.home.lock_duplicate_calls(&session).unwrap();
             let one = scope.spawn(|| tell(ClientId::Copilot, &own, Some("preToolUse")));
@@ -108,7 +108,7 @@ fn a_call_that_two_hooks_tell_of_at_once_counts_once() {
             drop(turn);
             [one.join().unwrap(), two.join().unwrap()]
         });
-        // A call that counted twice would be one too many.
+        // If the call counted twice, it would exceed the limit.
         for answer in answers {
             assert_eq!(answer.unwrap(), json!({}), "round {round}");
         }

@@ -1,4 +1,4 @@
-//! What a machine says of files, and where a plan has it.
+//! The files of a machine, and their places in a plan.
 
 use std::path::PathBuf;
 
@@ -13,7 +13,7 @@ use interlock_core::{
 use interlock_facts::{CallContext, RealDisk};
 use serde_json::{Value, json};
 
-/// A machine with an interrupt and a report in the folder of its name.
+/// Returns a machine with an interrupt and a report in the folder with its name.
 fn machine(name: &str, called: &Value) -> Value {
     let make = json!({"command": {"text": "make", "words": ["make"], "exit": 0}});
     let source = json!({"format": "junit", "path": format!("{name}/reports/r.xml")});

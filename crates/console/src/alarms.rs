@@ -1,4 +1,4 @@
-//! What touched protected things, by run: read again only where a run has changed.
+//! Caches the events of each run that concern protected things; a run is read again only if it has changed.
 
 use std::{
     collections::BTreeMap,
@@ -8,13 +8,13 @@ use std::{
 use interlock_core::{event::Event, names::RunId, refusal::Code};
 use interlock_store::{EventLog as _, Home, Recorded, StoreError};
 
-/// Runs of which this is kept.
+/// Maximum number of runs in the cache.
 const RUNS_MAX: usize = 1_000;
 
-/// What was read of a run that had this many events.
+/// The alarms of a run when it had this many events.
 type Known = (u64, Arc<Vec<Recorded>>);
 
-/// The alarms that are kept, by run.
+/// The cached alarms, by run.
 #[derive(Debug, Default)]
 pub(crate) struct Alarms(Mutex<BTreeMap<RunId, Known>>);
 
@@ -22,7 +22,7 @@ impl Alarms {
     /// Returns the alarms of a run that has this many events.
     ///
     /// # Errors
-    /// Its log cannot be read.
+    /// The run's log cannot be read.
     pub(crate) fn of(
         &self,
         home: &Home,
@@ -56,7 +56,7 @@ fn read(home: &Home, run: &RunId) -> Result<Vec<Recorded>, StoreError> {
     Ok(found)
 }
 
-/// Tells whether an event is about what is protected.
+/// Returns whether an event concerns something protected.
 fn is_alarm(event: &Event) -> bool {
     match event {
         Event::ProtectedChanged { .. }

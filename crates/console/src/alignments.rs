@@ -1,4 +1,4 @@
-//! Two runs beside each other: how their events align, worked out once.
+//! Caches the alignments of two runs' events.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -6,28 +6,28 @@ use interlock_core::names::RunId;
 use interlock_simulate::compare::{Alignment, fingerprint};
 use interlock_store::{EventLog as _, RunLog, StoreError};
 
-/// Alignments that are kept.
+/// Maximum number of alignments in the cache.
 const KEPT_MAX: usize = 4;
 
-/// A run, as far as it is compared.
+/// A run and the part of it that is compared.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Side {
     pub(crate) run: RunId,
-    /// How many of its events count.
+    /// Number of its events that are compared.
     pub(crate) events: u64,
     /// The root of its project.
     pub(crate) project: String,
 }
 
-/// The alignments that were asked for last.
+/// The most recent alignments.
 #[derive(Debug, Default)]
 pub(crate) struct Alignments(Mutex<Vec<Kept>>);
 
-/// Two runs, and how they align.
+/// Two runs and their alignment.
 type Kept = ((Side, Side), Arc<Alignment>);
 
 impl Alignments {
-    /// Aligns two runs; costly unless it was asked for before.
+    /// Aligns two runs; costly unless the result is cached.
     ///
     /// # Errors
     /// A log cannot be read.
@@ -75,7 +75,7 @@ mod tests {
     const FLOW: &str = "id: w\ninitial: a\nstates:\n  a: {on: {NEXT: end}}\n  end: {type: final}\n";
     const EVENTS: u64 = 20_000;
 
-    /// A run that is paused for another reason at each of `places`.
+    /// Returns a run that is paused for a different reason at each of `places`.
     fn long(home: &Home, places: &[u64]) -> (Side, RunLog) {
         let file = SourceFile {
             name: "w.yaml".to_owned(),
@@ -126,7 +126,7 @@ mod tests {
         let rows: Vec<u64> = found.differences().map(|(row, _)| row).collect();
         assert_eq!((found.rows(), rows.as_slice()), (EVENTS, &places[..]));
         assert!(Arc::ptr_eq(&found, &of(&left, &right)));
-        // Fewer of the events are another comparison, and old ones go.
+        // Another number of events is another comparison, and old alignments are dropped.
         let mut shorter = long(&home, &[]);
         for events in 1..=5 {
             shorter.0.events = events;

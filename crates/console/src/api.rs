@@ -1,4 +1,4 @@
-//! The routes below `/api/v1`. No address forces a state, replaces a machine or starts an agent.
+//! The routes below `/api/v1`. No route forces a state, replaces a machine or starts an agent.
 
 mod answers;
 mod blobs;
@@ -39,14 +39,14 @@ use tokio::time::timeout;
 
 use crate::{gate, page, reply::Problem, shared::Shared};
 
-/// The most bytes of a body that are read.
+/// Maximum size of a request body in bytes.
 const BODY_BYTES_MAX: usize = 64 * 1024;
-/// The most bytes of a body that holds a workflow: the largest file that opens, and what its quotes take.
+/// Maximum size in bytes of a body that contains a workflow: the largest file that opens, and its JSON escapes.
 const LONG_BODY_BYTES_MAX: usize = 6 * 1024 * 1024;
-/// How long a body may take.
+/// Timeout for receiving a body.
 const BODY_TIME: Duration = Duration::from_secs(10);
 
-/// Makes the routes, with who may take them.
+/// Returns the router, with access control.
 pub(crate) fn router(shared: Arc<Shared>) -> Router {
     Router::new()
         .nest("/api/v1", routes())
@@ -55,7 +55,7 @@ pub(crate) fn router(shared: Arc<Shared>) -> Router {
         .with_state(shared)
 }
 
-/// Makes the routes of the API.
+/// Returns the routes of the API.
 fn routes() -> Router<Arc<Shared>> {
     Router::new()
         .route("/pair", post(pair::begin))
@@ -112,12 +112,12 @@ async fn unknown(uri: Uri) -> Problem {
     Problem::unknown(format!("there is no `{}`", uri.path()))
 }
 
-/// Reads a body as JSON.
+/// Reads and parses a JSON body.
 async fn body<T: DeserializeOwned>(body: Body) -> Result<T, Problem> {
     read_body(body, BODY_BYTES_MAX).await
 }
 
-/// Reads a body that may hold a workflow.
+/// Reads and parses a JSON body that may contain a workflow.
 async fn long_body<T: DeserializeOwned>(body: Body) -> Result<T, Problem> {
     read_body(body, LONG_BODY_BYTES_MAX).await
 }
@@ -132,7 +132,7 @@ async fn read_body<T: DeserializeOwned>(body: Body, bytes_max: usize) -> Result<
     })?;
     let bytes = bytes.to_bytes();
     let found = serde_json::from_slice(&bytes);
-    // Of a key that stands there twice, another reader takes the other value.
+    // Another reader may take the other value of a duplicate key.
     let found = found.and_then(|found| interlock_json::parse_unique(&bytes).map(|_| found));
     found.map_err(|error| Problem::input(format!("the body is not what is wanted: {error}")))
 }

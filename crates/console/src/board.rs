@@ -1,4 +1,4 @@
-//! The list of runs, and what waits in them: read again only where a run has changed.
+//! Caches the list of runs and their pending requests; a run is read again only if it has changed.
 
 use std::{
     collections::BTreeMap,
@@ -13,12 +13,12 @@ use serde::Serialize;
 
 use crate::protected;
 
-/// How long a list counts as new.
+/// Time for which a list counts as fresh.
 const FRESH: Duration = Duration::from_millis(250);
-/// How long it is shown while somebody reads the next one.
+/// Time for which an older list is returned while another request reads the next one.
 const STALE: Duration = Duration::from_secs(2);
 
-/// A run in the list.
+/// A row in the list of runs.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub(crate) struct RunRow {
     pub(crate) id: RunId,
@@ -31,26 +31,26 @@ pub(crate) struct RunRow {
     /// A word of `Status`, or `damaged`.
     pub(crate) status: &'static str,
     pub(crate) state: Vec<String>,
-    /// How many things wait for a person.
+    /// Number of requests that wait for a person.
     pub(crate) waiting: usize,
-    /// Why it cannot be read.
+    /// Why the run cannot be read.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) damaged: Option<String>,
     #[serde(skip)]
     pub(crate) is_over: bool,
 }
 
-/// What was read of a run that had this many events.
+/// The result of reading a run that had this many events.
 #[derive(Debug, Clone, Copy)]
 struct Known {
     events: u64,
     waiting: usize,
 }
 
-/// Reads the list of runs.
+/// The cached list of runs.
 #[derive(Debug, Default)]
 pub(crate) struct Board {
-    /// Held by whoever reads the list.
+    /// Locked while a request reads the list.
     reading: Mutex<Reading>,
     newest: Mutex<Option<(Instant, Rows)>>,
 }
@@ -65,7 +65,7 @@ struct Reading {
 }
 
 impl Board {
-    /// Lists all runs, as they were a moment ago; waits for the disk.
+    /// Lists all runs, possibly slightly out of date; blocks on disk access.
     ///
     /// # Errors
     /// The state directory cannot be read.
@@ -74,7 +74,7 @@ impl Board {
         let known = newest.filter(|(read, _)| read.elapsed() < STALE);
         let mut reading = match (known, self.reading.try_lock()) {
             (Some((read, rows)), _) if read.elapsed() < FRESH => return Ok(rows),
-            // Somebody else reads it just now.
+            // Another request is reading it.
             (Some((_, rows)), Err(TryLockError::WouldBlock)) => return Ok(rows),
             (_, Ok(reading)) => reading,
             (None, Err(TryLockError::WouldBlock)) => lock(&self.reading),
@@ -85,7 +85,7 @@ impl Board {
         Ok(rows)
     }
 
-    /// Has the next list read anew.
+    /// Invalidates the list, so that the next request reads it again.
     pub(crate) fn forget(&self) {
         *lock(&self.newest) = None;
     }
@@ -108,7 +108,7 @@ impl Reading {
             let before = self.known.get(&row.id).copied();
             let now = match before.filter(|known| known.events == row.events) {
                 Some(known) => known,
-                // One that cannot be read is looked at again the next time.
+                // A run that cannot be read is tried again the next time.
                 None => match waiting(home, &row.id) {
                     Ok(waiting) => Known {
                         events: row.events,
@@ -129,7 +129,7 @@ impl Reading {
     }
 }
 
-/// Counts what waits for a person in a run.
+/// Returns the number of requests in a run that wait for a person.
 fn waiting(home: &Home, run: &RunId) -> Result<usize, StoreError> {
     let log = home.open_run(run)?;
     let run = log.load()?;
@@ -137,7 +137,7 @@ fn waiting(home: &Home, run: &RunId) -> Result<usize, StoreError> {
     Ok(pending(&machine, &run).len() + standing(&machine, &run).len() + protected::count(&run))
 }
 
-/// Describes a run of the list.
+/// Returns the row for a run.
 fn row(run: RunSummary) -> RunRow {
     match run.listed {
         Listed::Known(card) => RunRow {

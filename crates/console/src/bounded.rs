@@ -1,4 +1,4 @@
-//! Workflows as the text of a page may name them: nothing outside of the project is read for it.
+//! Restricts the files that a page's text may refer to: files outside the project are never read for it.
 
 use std::{
     cell::Cell,
@@ -8,17 +8,17 @@ use std::{
 use interlock_formats::{Source, Workflows};
 use interlock_project::{Library, Origin};
 
-/// A library that refuses files outside of the project and of the folders in which workflows lie.
+/// A library that refuses files outside the project and the workflow folders.
 pub(crate) struct Bounded<'l> {
     library: &'l Library,
-    /// The folders as paths are written, and with their links resolved.
+    /// The folders as their paths are written, and with links resolved.
     written: Vec<PathBuf>,
     real: Vec<PathBuf>,
     asked: Cell<bool>,
 }
 
 impl<'l> Bounded<'l> {
-    /// Bounds `library` to the project at `root`.
+    /// Restricts `library` to the project at `root`.
     pub(crate) fn new(root: &Path, library: &'l Library) -> Self {
         let mut bounded = Self {
             library,
@@ -33,7 +33,7 @@ impl<'l> Bounded<'l> {
         bounded
     }
 
-    /// A folder of the project that is a link does not widen the project; a person may link their own.
+    /// Adds a folder. A linked folder in the project does not extend the project; a person may link their own folder.
     fn admit_folder(&mut self, folder: &Path, linked: bool) {
         if let Ok(real) = folder.canonicalize()
             && (linked || real == folder)
@@ -43,21 +43,22 @@ impl<'l> Bounded<'l> {
         }
     }
 
-    /// Tells whether a file that is there lies in one of the folders, whatever links lead to it.
+    /// Returns whether an existing file is in one of the folders, after links are resolved.
     pub(crate) fn holds(&self, path: &Path) -> bool {
         let real = path.canonicalize();
         real.is_ok_and(|real| self.real.iter().any(|folder| real.starts_with(folder)))
     }
 
-    /// Tells whether a path leads into one of the folders as it is written.
+    /// Returns whether a path leads into one of the folders, as written.
     fn leads_in(&self, path: &Path) -> bool {
         let path = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
-        // Of `..` none is left but what leads out of a relative path.
+        // After normalization, `..` remains only in a path that leaves its base.
         let climbs = path.components().any(|part| part.as_os_str() == "..");
         !climbs && self.written.iter().any(|folder| path.starts_with(folder))
     }
 
-    /// Tells whether anything but the text itself was asked for, so that what is said of it may change without it.
+    /// Returns whether anything besides the text itself was used, so that its diagnostics may change independently of
+    /// it.
     pub(crate) const fn was_asked(&self) -> bool {
         self.asked.get()
     }
@@ -67,7 +68,7 @@ impl<'l> Bounded<'l> {
         self.library
     }
 
-    /// Refuses what was found outside.
+    /// Refuses a source that was found outside.
     fn admit(
         &self,
         wanted: &str,
@@ -94,7 +95,7 @@ fn is_shipped(source: &Source) -> bool {
 impl Workflows for Bounded<'_> {
     fn find(&self, id: &str) -> Option<Result<Source, String>> {
         let library = self.library();
-        // It is refused before it is read: why a file cannot be read says something of it, too.
+        // Refused before it is read, because even the error of reading a file reveals something about it.
         if library.path_of(id).is_some_and(|path| !self.holds(&path)) {
             return Some(Err(outside(id)));
         }
@@ -105,7 +106,7 @@ impl Workflows for Bounded<'_> {
         let library = self.library();
         let place = library.place_from(from, wanted);
         let file = || library.path_from(from, wanted);
-        // Whether there is such a file is not said either.
+        // The answer does not reveal whether such a file exists.
         if place.is_some_and(|place| !self.leads_in(&place))
             || file().is_some_and(|file| !self.holds(&file))
         {

@@ -1,4 +1,4 @@
-//! The test files that are about a workflow, and what becomes of their cases under a text of it.
+//! Finds the test files of a workflow, and plays their cases on a text of it.
 
 use std::{
     fs,
@@ -16,37 +16,37 @@ use serde_json::{Value, json};
 
 use crate::bounded::Bounded;
 
-/// Files that are looked at.
+/// Maximum number of files that are considered.
 const FILES_MAX: usize = 200;
-/// Bytes of a file that is read.
+/// Maximum size in bytes of a file that is read.
 const BYTES_MAX: u64 = 2 * 1024 * 1024;
 
-/// A test file that is about the workflow.
+/// A test file for the workflow.
 #[derive(Debug, Serialize)]
 pub(crate) struct TestFile {
     file: String,
-    /// Why it cannot be read.
+    /// The error if the file cannot be parsed.
     trouble: Option<String>,
     cases: Vec<Played>,
 }
 
-/// A case, and what became of it.
+/// A case and its result.
 #[derive(Debug, Serialize)]
 struct Played {
     name: String,
-    /// What the run begins with.
+    /// The beginning of the run.
     begun: Value,
-    /// Its steps, as lines that may have an `expect`.
+    /// Its steps, as lines with an optional `expect`.
     steps: Vec<Value>,
-    /// The first step that answered otherwise, counted from 1; `None`: all did as expected.
+    /// The first step with an unexpected answer, counted from 1; `None` if all were as expected.
     failed: Option<usize>,
     differences: Vec<String>,
 }
 
-/// Lists the test files beside a workflow's file that are about it, and plays their cases.
+/// Lists the test files for a workflow beside its file, and plays their cases.
 pub(crate) fn of(workflow: &Path, library: &Bounded<'_>, machine: &Machine) -> Vec<TestFile> {
     let Some(own) = workflow.canonicalize().ok() else {
-        // A shipped one has no file.
+        // A shipped workflow has no file.
         return Vec::new();
     };
     let folder = workflow.parent().unwrap_or(workflow);
@@ -58,7 +58,7 @@ pub(crate) fn of(workflow: &Path, library: &Bounded<'_>, machine: &Machine) -> V
         .collect()
 }
 
-/// Reads a test file; `None`: it is about something else.
+/// Reads a test file; returns `None` if it is for another workflow.
 fn read(file: &Path, own: &Path, machine: &Machine) -> Option<TestFile> {
     let shown = file.display().to_string();
     let trouble = |trouble: String| TestFile {
@@ -68,7 +68,7 @@ fn read(file: &Path, own: &Path, machine: &Machine) -> Option<TestFile> {
     };
     let read = text(file).ok()?;
     let Ok(found) = CaseFile::parse(&read) else {
-        // Whose it is cannot be told but by its name.
+        // If the file cannot be parsed, only its name tells which workflow it tests.
         let why = CaseFile::parse(&read).err().map(|error| error.0);
         return why.filter(|_| is_named_alike(file, own)).map(trouble);
     };
@@ -93,7 +93,7 @@ fn text(file: &Path) -> std::io::Result<String> {
     Ok(text)
 }
 
-/// Tells whether a file is called `NAME.test.yaml` beside `NAME.yaml`.
+/// Returns whether a file is named `NAME.test.yaml`, where `own` is named `NAME.yaml`.
 fn is_named_alike(file: &Path, own: &Path) -> bool {
     let stem = |path: &Path| path.file_stem().map(PathBuf::from);
     let inner = stem(file).as_deref().and_then(stem);
@@ -117,9 +117,9 @@ fn play(case: &Case, machine: &Machine) -> Played {
     }
 }
 
-/// Writes a step as a line with what it expects.
+/// Writes a step as a line with its expectation.
 fn line(step: &Step) -> Value {
-    // It was written from a value before.
+    // The text was written from a JSON value, so it can be parsed.
     let mut line: Value = serde_json::from_str(&step.shown).unwrap_or_default();
     if let (Some(fields), false) = (line.as_object_mut(), step.expect.is_empty()) {
         fields.insert("expect".to_owned(), Value::Object(step.expect.clone()));

@@ -1,4 +1,4 @@
-//! What is wrong with workflow files, remembered as long as they are the same.
+//! Caches the diagnostics of workflow files as long as the files are unchanged.
 
 use std::{
     collections::BTreeMap,
@@ -12,7 +12,7 @@ use interlock_project::{Entry, Library};
 
 use crate::{bounded::Bounded, reply::Problem};
 
-/// What was said of a workflow file, as long as the file is the same.
+/// The result of checking a workflow file with this size and time of modification.
 #[derive(Debug, Clone)]
 pub(crate) struct Said {
     bytes: u64,
@@ -23,19 +23,19 @@ pub(crate) struct Said {
     pub(crate) warnings: usize,
 }
 
-/// What was said of files that name nothing else: of others it may change without them.
+/// Cached results of files that refer to no other file; results of others may change independently of them.
 #[derive(Default)]
 pub(crate) struct Checked(Mutex<BTreeMap<PathBuf, Said>>);
 
 impl Checked {
-    /// Returns what is to be said of a workflow; `None`: it cannot be read.
+    /// Returns the result for a workflow; `None` if it cannot be read.
     pub(crate) fn of(&self, root: &Path, library: &Library, entry: &Entry) -> Option<Said> {
         let metadata = entry.path.as_ref().and_then(|path| path.metadata().ok());
         let (bytes, modified) = match metadata {
             Some(metadata) => (metadata.len(), metadata.modified().ok()?),
             None => (0, SystemTime::UNIX_EPOCH),
         };
-        // A shipped one has no file and stays as it is.
+        // A shipped workflow has no file and never changes.
         let key = entry
             .path
             .clone()
@@ -71,10 +71,10 @@ impl Checked {
     }
 }
 
-/// Reads the workflow that an entry of the list means.
+/// Reads the workflow of a list entry.
 pub(crate) fn open(library: &Library, entry: &Entry) -> Result<Source, Problem> {
     let found = match &entry.path {
-        // The file that the list means, whatever file there is of that name where this program was started.
+        // Opened by path and not by name, so that a file of that name in the current directory is not opened instead.
         Some(path) => library.open(&path.to_string_lossy()),
         None => library.open_named(&entry.name),
     };

@@ -1,7 +1,7 @@
-//! A run as one HTML file: the console's own page of it, with the console's own answers inside.
+//! Exports a run as one HTML file: the console's page, with the console's responses embedded.
 //!
-//! INVARIANT: the file holds what the page would show and nothing else, masked as there; it loads nothing, sends
-//! nothing and runs no script but the page's, which its policy names by its hash.
+//! INVARIANT: the file contains only what the page would show, masked in the same way; it loads nothing, sends nothing
+//! and runs no script but the page's, which its policy names by hash.
 
 use std::{
     fmt,
@@ -19,22 +19,22 @@ use sha2::{Digest as _, Sha256};
 
 use crate::{masked::mask, page, reply::Problem};
 
-/// Bytes of what is recorded; a browser still opens such a file at once.
+/// Maximum size of the recording in bytes; a browser still opens such a file at once.
 const BYTES_MAX: usize = 32 * 1024 * 1024;
-/// Events of the log, the last ones.
+/// Maximum number of log events; the last ones are kept.
 const LINES_MAX: u64 = 20_000;
-/// Events of one window of the log, as the API gives it.
+/// Number of events in one window of the log, as the API returns it.
 const WINDOW: u64 = 1_000;
-/// Moments of the run; where there are more events, every second is kept, every third, and so on.
+/// Maximum number of recorded moments; for more events, only every second, third, … one is recorded.
 const MOMENTS_MAX: u64 = 1_000;
-/// Single events, and why calls were judged as they were: the last ones.
+/// Maximum number of events with details and explanations of calls; the last ones are kept.
 const DETAILS_MAX: u64 = 5_000;
 
-/// A run as one file.
+/// A run exported as one file.
 pub struct Exported {
-    /// The file.
+    /// The HTML text.
     pub html: String,
-    /// What there was no room for, in sentences.
+    /// Sentences about the omitted parts.
     pub left_out: Vec<String>,
 }
 
@@ -47,9 +47,9 @@ impl fmt::Debug for Exported {
     }
 }
 
-/// Makes one file of a run, of what `api` answers about it.
+/// Exports a run as one file, from the responses of `api`.
 ///
-/// A file goes where the console does not: secrets are masked in all of its texts.
+/// Because a file may be passed on, secrets are masked in all of its texts.
 pub(crate) async fn export_of(
     api: Router,
     secrets: &Secrets,
@@ -73,23 +73,23 @@ pub(crate) async fn export_of(
     })
 }
 
-/// Asks the API for all that the file holds.
+/// Requests the content of the file from the API.
 struct Recorder {
     api: TowerToHyperService<Router>,
     run: RunId,
-    /// Bytes that there is room for.
+    /// Number of bytes that still fit.
     left: usize,
     left_out: Vec<String>,
 }
 
-/// An answer as it was written.
+/// A response as JSON text.
 type Raw = Box<RawValue>;
 
 impl Recorder {
     async fn record(&mut self) -> Result<Value, Problem> {
         let mut detail: Value = parsed(&self.ask("").await?)?;
         if let Value::Object(fields) = &mut detail {
-            // Nothing is answered or changed in a file.
+            // A file cannot answer requests or change the run.
             fields.insert("requests".to_owned(), json!([]));
             let can = json!({ "pause": false, "resume": false, "cancel": false });
             fields.insert("can".to_owned(), can);
@@ -135,7 +135,7 @@ impl Recorder {
         }))
     }
 
-    /// Takes the last events of the log, and the number of the first of them.
+    /// Returns the last events of the log, and the sequence number of the first of them.
     async fn lines(&mut self, total: u64) -> Result<(u64, Vec<Value>), Problem> {
         let first = total.saturating_sub(LINES_MAX);
         if first > 0 {
@@ -154,7 +154,7 @@ impl Recorder {
             let Some(Value::Array(found)) = window.get_mut("events").map(Value::take) else {
                 break;
             };
-            // What happened since the export began is not part of it.
+            // Events since the export began are left out.
             let seq = |line: &Value| line.get("seq").and_then(Value::as_u64);
             lines.extend(found.into_iter().filter(|line| seq(line) < Some(total)));
             from += WINDOW;
@@ -162,11 +162,11 @@ impl Recorder {
         Ok((first, lines))
     }
 
-    /// Takes how the run stood, after every event or every so many.
+    /// Returns the state of the run after every event, or at regular steps.
     async fn moments(&mut self, total: u64) -> Result<Vec<Value>, Problem> {
         let step = (total + 1).div_ceil(MOMENTS_MAX).max(1);
         let mut moments = Vec::new();
-        // The end first: it is what the file opens with.
+        // The last moment comes first, because the file opens with it.
         let mut wanted: Vec<u64> = (0..total)
             .step_by(usize::try_from(step).unwrap_or(1))
             .collect();
@@ -199,7 +199,7 @@ impl Recorder {
         Ok(moments)
     }
 
-    /// Takes single events, the last ones first, and why calls were judged as they were.
+    /// Returns the details of single events, the last ones first, and the explanations of calls.
     async fn details(&mut self, total: u64) -> Result<(Value, Value), Problem> {
         let (mut events, mut calls) = (serde_json::Map::new(), serde_json::Map::new());
         let mut missing = total.saturating_sub(DETAILS_MAX);
@@ -212,7 +212,7 @@ impl Recorder {
             self.left = self.left.saturating_sub(answer.get().len());
             let event: Value = parsed(&answer)?;
             if event.get("why").is_some_and(|why| !why.is_null()) {
-                // A call that cannot be judged again is shown without it.
+                // A call that cannot be judged again is shown without an explanation.
                 if let Ok(why) = self.ask(&format!("/calls/{seq}/why")).await {
                     self.left = self.left.saturating_sub(why.get().len());
                     calls.insert(seq.to_string(), parsed(&why)?);
@@ -228,7 +228,7 @@ impl Recorder {
         Ok((Value::Object(events), Value::Object(calls)))
     }
 
-    /// Asks for something of the run, as the page does.
+    /// Sends a request about the run to the API, as the page does.
     async fn ask(&self, rest: &str) -> Result<Raw, Problem> {
         let failed = |what: String| Problem::input(format!("the run cannot be exported: {what}"));
         let uri = format!("/runs/{}{rest}", self.run);
@@ -260,7 +260,7 @@ fn parsed(answer: &RawValue) -> Result<Value, Problem> {
     serde_json::from_str(answer.get()).map_err(|error| Problem::input(error.to_string()))
 }
 
-/// Writes the file: the page's script and style, and what is recorded as data that no script is.
+/// Writes the file: the page's script and style, and the recording as inert data.
 fn file(recording: &str, run: &RunId) -> String {
     let (script, style) = (page::text("exported.js"), page::text("exported.css"));
     let policy = format!(
@@ -269,7 +269,7 @@ fn file(recording: &str, run: &RunId) -> String {
         source(script),
         source(style)
     );
-    // In data nothing ends the element that it stands in, and nothing begins another.
+    // Escaped, so that the data can neither close its element nor open another.
     let data = recording
         .replace('<', "\\u003c")
         .replace('\u{2028}', "\\u2028")
@@ -286,7 +286,7 @@ fn file(recording: &str, run: &RunId) -> String {
     )
 }
 
-/// Names a text in a policy.
+/// Returns the policy source of a text, its hash.
 fn source(text: &str) -> String {
     let bytes: [u8; 32] = Sha256::digest(text.as_bytes()).into();
     let plain = interlock_core::passkey::base64url(&bytes)

@@ -1,7 +1,7 @@
-//! Who may ask: host, origin, kind of body, process and bearer, before anything is read.
+//! Access control: checks host, origin, content type, process and bearer before a body is read.
 //!
-//! `Host` and `Origin` keep other pages out, the process keeps a guarded agent out, the bearer everybody whom
-//! the person has not let in. Whatever cannot be told is a no.
+//! `Host` and `Origin` exclude other pages, the process excludes a guarded agent, and the bearer excludes everyone whom
+//! the person has not admitted. A check that cannot be made counts as failed.
 
 use std::sync::Arc;
 
@@ -21,14 +21,14 @@ use crate::{
     shared::{Shared, now_ms},
 };
 
-/// Where the API lies.
+/// Path of the API.
 pub(crate) const API: &str = "/api/v1/";
-/// Characters of a refused request that are recorded.
+/// Maximum number of characters of a refused request that are recorded.
 const REQUEST_CHARS_MAX: usize = 200;
-/// What may be asked without a bearer: how to get one.
+/// Paths that need no bearer, because they give one.
 const OPEN: [&str; 2] = ["/api/v1/pair", "/api/v1/pair/finish"];
 
-/// Checks a request, and answers it where it may be asked.
+/// Checks a request, and handles it if it is admitted.
 pub(crate) async fn admit(
     State(shared): State<Arc<Shared>>,
     Extension(connection): Extension<Connection>,
@@ -45,7 +45,7 @@ pub(crate) async fn admit(
         Err(problem) => {
             let mut refused = problem.into_response();
             if refused.status() == StatusCode::FORBIDDEN {
-                // It takes no connection from the person's page any longer.
+                // A refused client must not use up a connection that the person's page needs.
                 let close = HeaderValue::from_static("close");
                 refused.headers_mut().insert(header::CONNECTION, close);
             }
@@ -56,7 +56,7 @@ pub(crate) async fn admit(
     response
 }
 
-/// The processes that hold the connection on which a request came.
+/// The processes that own the connection of a request.
 #[derive(Debug, Clone)]
 pub(crate) struct Asks(pub(crate) Arc<[ClientProcess]>);
 
@@ -110,16 +110,16 @@ async fn check(
     }
 }
 
-/// Tells whether a request shows that somebody uses the page: one that only listens does not.
+/// Returns whether a request counts as use of the page; a stream alone does not.
 fn counts_as_use(path: &str) -> bool {
     path != "/api/v1/stream"
 }
 
-/// Checks where a request believes to be, and which page sent it.
+/// Checks the host that a request addresses, and the page that sent it.
 fn check_place(port: u16, method: &Method, uri: &Uri, headers: &HeaderMap) -> Result<(), Problem> {
     let own = format!("localhost:{port}");
     let refuse = |code: &str, message: &str| Err(Problem::forbidden(code, message));
-    // An address that is written out counts more than the `Host` beside it.
+    // An authority in the request target takes precedence over `Host`.
     if uri
         .authority()
         .is_some_and(|authority| authority.as_str() != own)
@@ -164,7 +164,7 @@ fn check_place(port: u16, method: &Method, uri: &Uri, headers: &HeaderMap) -> Re
     Ok(())
 }
 
-/// Returns the value of a header that is there exactly once.
+/// Returns the value of a header that occurs exactly once.
 fn one<'h>(headers: &'h HeaderMap, name: &header::HeaderName) -> Option<&'h str> {
     let mut values = headers.get_all(name).iter();
     let value = values.next()?.to_str().ok()?;

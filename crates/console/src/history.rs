@@ -1,7 +1,7 @@
-//! A run as it was after any of its events.
+//! The state of a run after any of its events.
 //!
-//! Looking at the past folds recorded events and runs nothing. Folds are kept at distances, and the last one
-//! that was looked at, so that a step back or on costs few events, whatever the length of the log.
+//! Looking at the past folds recorded events and runs nothing. Folds are cached at intervals, and so is the most recent
+//! one, so that a step back or forth costs few events, whatever the length of the log.
 
 use std::{
     collections::BTreeMap,
@@ -12,25 +12,25 @@ use interlock_core::{event::Event, evolve, names::RunId, run::Run};
 use interlock_graph::Trace;
 use interlock_store::{EventLog as _, Recorded, RunLog, StoreError};
 
-/// Events between two folds that are kept.
+/// Number of events between two cached folds.
 const STRIDE: u64 = 1_000;
-/// Events between two folds that are kept near what was looked at last, for steps back.
+/// Number of events between two cached folds near the most recent one, for steps back.
 const STEP: u64 = 50;
-/// Runs whose folds are kept.
+/// Maximum number of runs whose folds are cached.
 const RUNS_MAX: usize = 8;
 
 /// A run after some of its events.
 #[derive(Debug, Clone)]
 pub(crate) struct Moment {
-    /// The run as it was.
+    /// The run at that moment.
     pub(crate) run: Run,
-    /// The states it had entered and the transitions it had taken.
+    /// The states entered and the transitions taken so far.
     pub(crate) trace: Trace,
-    /// When the last of the events was recorded; 0: there was none.
+    /// Time of the last event; 0 if there was none.
     pub(crate) at_ms: u64,
 }
 
-/// The folds that are kept, by run.
+/// The cached folds, by run.
 #[derive(Debug, Default)]
 pub(crate) struct Histories(Mutex<Vec<(RunId, Arc<Mutex<History>>)>>);
 
@@ -38,13 +38,13 @@ pub(crate) struct Histories(Mutex<Vec<(RunId, Arc<Mutex<History>>)>>);
 struct History {
     run: RunId,
     kept: BTreeMap<u64, Moment>,
-    /// Those of the stride that was looked at last.
+    /// Folds in the most recent stride.
     near: BTreeMap<u64, Moment>,
     last: Option<Moment>,
 }
 
 impl Histories {
-    /// Returns the run of `log` as it was after its first `at` events, or after all where there are fewer.
+    /// Returns the run of `log` after its first `at` events, or after all if there are fewer.
     ///
     /// # Errors
     /// The log cannot be read.
@@ -54,7 +54,7 @@ impl Histories {
         history.at(|from| log.events(from).map(said), at)
     }
 
-    /// Returns what is kept of a run; that of the run that nobody looked at for longest goes.
+    /// Returns the cached folds of a run; those of the least recently used run are dropped.
     fn history(&self, run: &RunId) -> Arc<Mutex<History>> {
         let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let place = all.iter().position(|(known, _)| known == run);
@@ -70,7 +70,7 @@ impl Histories {
     }
 }
 
-/// An event and when it was recorded.
+/// An event and the time when it was recorded.
 type Said = (Event, u64);
 
 fn said(recorded: Result<Recorded, StoreError>) -> Result<Said, StoreError> {
@@ -87,7 +87,7 @@ impl History {
         }
     }
 
-    /// Folds the first `at` events of those that `events` gives from a number on.
+    /// Folds the first `at` events; `events` returns them starting with a given number.
     fn at<I: Iterator<Item = Result<Said, StoreError>>>(
         &mut self,
         events: impl FnOnce(u64) -> I,
@@ -144,7 +144,7 @@ mod tests {
     use super::*;
 
     const FLOW: &str = "id: w\ninitial: a\nstates:\n  a: {on: {NEXT: b}}\n  b: {on: {BACK: a, DONE: end}}\n  end: {type: final}\n";
-    /// Events of the log: several strides, and not a whole number of them.
+    /// Number of events in the log: several strides, and not a multiple of one.
     const EVENTS: u64 = 2 * STRIDE + 321;
 
     fn started(home: &Home) -> RunLog {
@@ -192,7 +192,7 @@ mod tests {
             folds.push(evolve(folds.last().unwrap().clone(), event));
         }
         let histories = Histories::default();
-        // Steps back and on, jumps, both ends, and the edges of the strides.
+        // Steps back and forth, jumps, both ends, and the edges of the strides.
         let walk = (0..40).map(|step| step * 977 % (EVENTS + 1));
         let back = (STRIDE - 2 * STEP - 7..STRIDE + 2 * STEP).rev();
         let edges = [0, 1, STRIDE - 1, STRIDE, STRIDE + 1, EVENTS - 1, EVENTS];
@@ -213,7 +213,7 @@ mod tests {
         assert_eq!(Some(&beyond.run), folds.last());
     }
 
-    /// Reads the recorded histories of every version of the log.
+    /// Reads the recorded histories of every version of the log format.
     fn recorded() -> Vec<(String, Vec<Event>)> {
         let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/histories");
         let mut all = Vec::new();
@@ -243,7 +243,7 @@ mod tests {
                 folds.push(evolve(folds.last().unwrap().clone(), event));
             }
             let mut history = History::new(run);
-            // On, back, and jumps over the whole of it.
+            // Forward, back, and jumps over the whole history.
             let count = folds.len();
             let jumps = (0..count).map(|step| step * 7 % count);
             for at in (0..count).chain((0..count).rev()).chain(jumps) {

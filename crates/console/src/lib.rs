@@ -1,7 +1,7 @@
-//! The console: a page on this machine that shows every run and takes a person's answers.
+//! The console: a local web page that shows every run and takes a person's answers.
 //!
-//! It makes no decision: an answer goes the way that `interlock approve` goes. It is for the person, and a
-//! guarded agent on the same machine gains nothing by it: `gate` says who may ask, `peer` which process does.
+//! The console makes no decision: an answer is handled as by `interlock approve`. It is for the person; a guarded agent
+//! on the same machine gains nothing from it: `gate` checks each request, `peer` finds the process behind it.
 
 mod alarms;
 mod alignments;

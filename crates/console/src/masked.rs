@@ -1,4 +1,4 @@
-//! Secrets in what is shown: masked wherever an agent or a log may have written one.
+//! Masks secrets in values that may come from an agent or a log.
 
 use interlock_tools::Secrets;
 use serde_json::Value;
@@ -6,7 +6,7 @@ use serde_json::Value;
 use crate::shared::Shared;
 
 impl Shared {
-    /// Masks the secrets in every text below `value`; names stay.
+    /// Masks the secrets in every text below `value`; keys are kept.
     pub(crate) fn mask(&self, value: &mut Value) {
         mask(&self.secrets, value);
     }
@@ -18,7 +18,8 @@ impl Shared {
     }
 }
 
-/// Masks the secrets in every text below `value`; of a field whose name tells a secret, the whole text. Names stay.
+/// Masks the secrets in every text below `value`, and the whole text of a field whose name indicates one; keys are
+/// kept.
 pub(crate) fn mask(secrets: &Secrets, value: &mut Value) {
     mask_named(secrets, "", value);
 }
@@ -41,7 +42,7 @@ fn mask_named(secrets: &Secrets, name: &str, value: &mut Value) {
     }
 }
 
-/// Tells whether a text below `value` holds what stands in the place of a secret.
+/// Returns whether a text below `value` contains a mask in place of a secret.
 pub(crate) fn is_masked(value: &Value) -> bool {
     match value {
         Value::String(text) => text.contains(Secrets::MASK),

@@ -1,4 +1,4 @@
-//! What a form shows of a workflow's text: its states in order, each with its place, and what stands beside them.
+//! The outline of a workflow's text for a form: its states in order with their places, and the other fields.
 
 use std::collections::BTreeMap;
 
@@ -6,38 +6,38 @@ use interlock_formats::{Node, Source, Tree};
 use serde::Serialize;
 use serde_json::{Map, Value};
 
-/// The states of one workflow in a file.
+/// The outline of one workflow in a file.
 #[derive(Debug, Serialize)]
 pub(crate) struct Outline {
     format: &'static str,
-    /// Where the definition stands, as a JSON Pointer; empty: it is the whole file.
+    /// JSON Pointer to the definition; empty if it is the whole file.
     base: String,
     states: Vec<StateRow>,
     /// The definition without its states.
     rest: Map<String, Value>,
-    /// The first bytes of what stands beside the states, by key; of guards and interrupts by `guards/NAME`.
+    /// Byte offsets of the other fields, by key; of guards and interrupts by `guards/NAME`.
     places: BTreeMap<String, usize>,
     /// The names below the workflow's `machines`.
     machines: Vec<String>,
 }
 
-/// A state as its file has it.
+/// A state as written in the file.
 #[derive(Debug, Serialize)]
 struct StateRow {
     name: String,
-    /// Where it stands, as a JSON Pointer.
+    /// JSON Pointer to the state.
     at: String,
-    /// The bytes of it, from its key on.
+    /// The range of bytes of the state, starting with its key.
     span: (usize, usize),
     value: Value,
-    /// The first bytes of its fields, by key; of transitions by `on/EVENT`.
+    /// Byte offsets of its fields, by key; of transitions by `on/EVENT`.
     places: BTreeMap<String, usize>,
 }
 
 impl Outline {
-    /// Reads the states of a workflow in a file, or of one of the machines that it has below `machines`.
+    /// Reads the outline of a workflow in a file, or of one of the machines below its `machines`.
     ///
-    /// `None`: the syntax is broken, or it is not clear which workflow is meant.
+    /// Returns `None` if the syntax is broken, or if it is not clear which workflow is meant.
     pub(crate) fn of(source: &Source, machine: Option<&str>, inner: Option<&str>) -> Option<Self> {
         let tree = Tree::read(source).ok()?;
         let mut base = match tree.format {
@@ -64,7 +64,7 @@ impl Outline {
             ("native", Some(machines)) => keys(&machines.value),
             _ => Vec::new(),
         };
-        // Of a machine that is gone by now the workflow is shown.
+        // If the machine no longer exists, the workflow itself is shown.
         if let Some(inner) = inner.filter(|inner| machines.iter().any(|name| name == inner)) {
             definition = &definition.get("machines")?.value.get(inner)?.value;
             base.extend(["machines".to_owned(), inner.to_owned()]);
@@ -87,7 +87,7 @@ impl Outline {
     }
 }
 
-/// Returns the states below `at`: keys of a map, or items that have an `id`.
+/// Returns the states below `at`: entries of a map, or items with an `id`.
 fn rows(states: &Node, at: &str) -> Vec<StateRow> {
     let keyed = states.entries().iter().map(|entry| StateRow {
         name: entry.key.clone(),
@@ -115,7 +115,7 @@ fn rows(states: &Node, at: &str) -> Vec<StateRow> {
     keyed.chain(listed).collect()
 }
 
-/// Returns where the fields begin, and what stands below those in `opened`.
+/// Returns the byte offsets of the fields, and of the entries below those in `opened`.
 fn places(fields: &Node, opened: &[&str]) -> BTreeMap<String, usize> {
     let mut found = BTreeMap::new();
     for entry in fields.entries() {

@@ -8,10 +8,10 @@ use axum::{
 
 use crate::reply::{Answered, Problem};
 
-/// Every file below `dist`, by its path there.
+/// Every file below `dist`, by its path relative to it.
 const FILES: &[(&str, &[u8])] = &include!(concat!(env!("OUT_DIR"), "/files.rs"));
 
-/// What stands in the head of every answer, of pages and of the API.
+/// Headers of every response, both of pages and of the API.
 const HEADERS: [(header::HeaderName, &str); 7] = [
     (
         header::CONTENT_SECURITY_POLICY,
@@ -33,14 +33,14 @@ const HEADERS: [(header::HeaderName, &str); 7] = [
     (header::CACHE_CONTROL, "no-store"),
 ];
 
-/// Protects whoever reads an answer.
+/// Adds the protective headers to a response.
 pub(crate) fn protect(headers: &mut HeaderMap) {
     for (name, value) in HEADERS {
         headers.insert(name, HeaderValue::from_static(value));
     }
 }
 
-/// Returns a file of the page as text; empty: there is none.
+/// Returns a file of the page as text; empty if there is none.
 pub(crate) fn text(wanted: &str) -> &'static str {
     let found = FILES.iter().find(|(name, _)| *name == wanted);
     found
@@ -48,7 +48,7 @@ pub(crate) fn text(wanted: &str) -> &'static str {
         .unwrap_or_default()
 }
 
-/// Answers with a file of the page.
+/// Responds with a file of the page.
 pub(crate) async fn file(uri: Uri) -> Answered {
     let wanted = match uri.path().trim_start_matches('/') {
         "" => "index.html",

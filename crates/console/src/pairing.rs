@@ -1,8 +1,8 @@
-//! How a page is let in: a number that the page shows and the person's terminal asks about.
+//! Pairs pages with the console: a page shows a number, and the person confirms it at the terminal.
 //!
-//! The page keeps 32 random bytes and sends their hash. The number is made of that hash and of bytes that are
-//! chosen after it, so nobody can look for a hash whose number is another page's. Only who knows the
-//! bytes gets the bearer, and only once. Bearers live in memory: they end with the process.
+//! The page keeps 32 random bytes and sends their hash. The number is derived from that hash and from bytes that are
+//! chosen after it, so that nobody can search for a hash that gives another page's number. Only a client that knows the
+//! bytes gets the bearer, and only once. Bearers are kept in memory: they end with the process.
 
 use std::{
     collections::BTreeMap,
@@ -17,47 +17,47 @@ use tokio::sync::{mpsc, oneshot};
 
 use crate::reply::Problem;
 
-/// How long a page waits to be let in.
+/// Time for which a page may wait to be admitted.
 pub(crate) const WAIT_MAX: Duration = Duration::from_secs(120);
-/// How long after its last question a page counts as gone.
+/// Time after its last request when a waiting page counts as gone.
 const GONE_AFTER: Duration = Duration::from_secs(5);
-/// How long a bearer lasts that nobody uses.
+/// Time after which an unused bearer expires.
 const IDLE_MAX: Duration = Duration::from_secs(30 * 60);
-/// How long the last answer of a console may take to its page.
+/// Time for a console's last response to reach its page.
 const LAST_ANSWER: Duration = Duration::from_secs(1);
-/// Pages that may wait at once.
+/// Maximum number of waiting pages.
 const WAITING_MAX: usize = 4;
-/// Questions that the terminal has not come to yet.
+/// Maximum number of requests queued for the terminal.
 const QUEUE_MAX: usize = 64;
-/// Pages that may be in at once; the one that was idle longest goes.
+/// Maximum number of paired pages; the least recently used one is dropped.
 const BEARERS_MAX: usize = 16;
 
 type Hash = [u8; 32];
 
-/// A page that asks to be let in.
+/// A page's request to be admitted.
 #[derive(Debug)]
 pub struct PairingRequest {
-    /// The number that it shows.
+    /// The number that the page shows.
     pub number: String,
     answer: oneshot::Sender<bool>,
     seen: Arc<Mutex<Instant>>,
 }
 
 impl PairingRequest {
-    /// Tells whether the page still waits.
+    /// Returns whether the page still waits.
     #[must_use]
     pub fn is_waiting(&self) -> bool {
         !self.answer.is_closed() && is_asking(&self.seen)
     }
 
-    /// Lets the page in, or refuses it; `false`: it waits no more.
+    /// Admits or refuses the page; returns `false` if it no longer waits.
     pub fn answer(self, yes: bool) -> bool {
         let waits = self.is_waiting();
         self.answer.send(yes && waits).is_ok() && waits
     }
 }
 
-/// Tells whether a page has asked lately.
+/// Returns whether a page has sent a request recently.
 fn is_asking(seen: &Mutex<Instant>) -> bool {
     lock(seen).elapsed() < GONE_AFTER
 }
@@ -66,10 +66,10 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Who waits to be let in, and who is in.
+/// The waiting pages and the paired ones.
 #[derive(Debug)]
 pub(crate) struct Pairings {
-    /// `None`: no page is let in any more.
+    /// `None` if no more pages are admitted.
     queue: Mutex<Option<mpsc::Sender<PairingRequest>>>,
     inside: Mutex<Inside>,
 }
@@ -77,34 +77,34 @@ pub(crate) struct Pairings {
 #[derive(Debug, Default)]
 struct Inside {
     waiting: BTreeMap<String, Waiting>,
-    /// The pages that are in, by the hash of their bearers.
+    /// The paired pages, by the hashes of their bearers.
     bearers: BTreeMap<Hash, Bearer>,
 }
 
-/// A page that is in.
+/// A paired page.
 #[derive(Debug)]
 struct Bearer {
-    /// Names it, and opens nothing.
+    /// Its id, which grants no access.
     id: String,
-    /// The number that it had shown.
+    /// The number that it showed.
     number: String,
-    /// The processes that it was given to; empty: they are not looked up here.
+    /// The processes that it was given to; empty if processes are not looked up on this system.
     given_to: Vec<ClientProcess>,
     since: Instant,
     used: Instant,
 }
 
-/// A page that is in, as a person is shown it.
+/// A paired page, as shown to a person.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Insider {
     pub(crate) id: String,
-    /// The number that it had shown.
+    /// The number that it showed.
     pub(crate) number: String,
-    /// How long ago it was let in.
+    /// Time since it was admitted.
     pub(crate) since: Duration,
-    /// How long ago it was used last.
+    /// Time since it was last used.
     pub(crate) used: Duration,
-    /// Whether it is the one that asks.
+    /// Whether it is the requesting page itself.
     pub(crate) own: bool,
 }
 
@@ -113,35 +113,35 @@ struct Waiting {
     key: Hash,
     number: String,
     since: Instant,
-    /// When the page asked last what became of it.
+    /// When the page last asked for the result.
     seen: Arc<Mutex<Instant>>,
     answer: oneshot::Receiver<bool>,
 }
 
-/// What became of a page that waits.
+/// The status of a waiting page.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Finished {
-    /// Nobody has answered yet.
+    /// The person has not answered yet.
     Waits,
-    /// It is in, with this bearer.
+    /// The page is paired, with this bearer.
     Bearer(String),
 }
 
 impl Pairings {
     pub(crate) fn new() -> (Self, mpsc::Receiver<PairingRequest>) {
-        // Those of pages that are gone may still stand in the queue.
+        // Requests of pages that are gone may still be in the queue.
         let (queue, requests) = mpsc::channel(QUEUE_MAX);
         let inside = Mutex::default();
         let queue = Mutex::new(Some(queue));
         (Self { queue, inside }, requests)
     }
 
-    /// Lets no page in any more, so that whoever waits for the next one ends.
+    /// Stops admitting pages, so that the receiver of requests ends.
     fn close(&self) {
         lock(&self.queue).take();
     }
 
-    /// Closes once the page that has just been served had time to read its answer.
+    /// Stops admitting pages after the current page has had time to read its response.
     pub(crate) fn close_soon(self: &Arc<Self>) {
         let pairings = Arc::clone(self);
         tokio::spawn(async move {
@@ -150,7 +150,7 @@ impl Pairings {
         });
     }
 
-    /// Takes a page's key, and returns the id of its pairing and the number it shows.
+    /// Registers a page by its key; returns the id of its pairing and the number to show.
     pub(crate) fn begin(&self, key: &str) -> Result<(String, String), Problem> {
         let key =
             unhex(key).ok_or_else(|| Problem::input("`key` is the hex SHA-256 of 32 bytes"))?;
@@ -187,9 +187,9 @@ impl Pairings {
         Ok((id, number))
     }
 
-    /// Tells a page that knows what its key is the hash of what became of it.
+    /// Returns the status of a page that proves that it knows the preimage of its key.
     ///
-    /// The bearer counts for the processes `asks` that hold the page's connection, and for no others.
+    /// The bearer is valid only for the processes `asks`, which own the page's connection.
     pub(crate) fn finish(
         &self,
         id: &str,
@@ -244,9 +244,9 @@ impl Pairings {
         Ok(Finished::Bearer(bearer))
     }
 
-    /// Tells whether a bearer opens for the processes that ask; `used`: it counts as used now.
+    /// Returns whether a bearer is valid for the requesting processes; `used` marks it as used now.
     ///
-    /// One that another program has got hold of opens nothing for it.
+    /// A bearer that was obtained by another program is not valid for it.
     pub(crate) fn is_good_for(&self, bearer: &str, asks: &[ClientProcess], used: bool) -> bool {
         let hash: Hash = Sha256::digest(bearer).into();
         let is_own = self.lock().bearers.get(&hash).is_some_and(|bearer| {
@@ -256,9 +256,9 @@ impl Pairings {
         is_own && self.is_good(bearer, used)
     }
 
-    /// Tells whether a bearer opens; `used`: it counts as used now.
+    /// Returns whether a bearer is valid; `used` marks it as used now.
     ///
-    /// Bearers are found by their hash, so the time it takes tells nothing of them.
+    /// Bearers are looked up by hash, so the time it takes reveals nothing about them.
     pub(crate) fn is_good(&self, bearer: &str, used: bool) -> bool {
         let hash: Hash = Sha256::digest(bearer).into();
         let mut inside = self.lock();
@@ -277,7 +277,7 @@ impl Pairings {
         }
     }
 
-    /// Lists the pages that are in, that which was let in first before the others; `own` is the bearer that asks.
+    /// Lists the paired pages, the oldest first; `own` is the bearer of the request.
     pub(crate) fn inside(&self, own: &str) -> Vec<Insider> {
         let own: Hash = Sha256::digest(own).into();
         let mut inside = self.lock();
@@ -297,7 +297,7 @@ impl Pairings {
         all
     }
 
-    /// Ends the access of a page; `false`: no such page is in.
+    /// Revokes the access of a page; returns `false` if there is no such page.
     pub(crate) fn end(&self, id: &str) -> bool {
         let mut inside = self.lock();
         let before = inside.bearers.len();
@@ -311,7 +311,7 @@ impl Pairings {
 }
 
 impl Inside {
-    /// Ends the access of pages that nobody has used for long.
+    /// Removes pages that have not been used for long.
     fn drop_idle(&mut self) {
         self.bearers
             .retain(|_, bearer| bearer.used.elapsed() < IDLE_MAX);
@@ -326,7 +326,7 @@ fn too_many() -> Problem {
     )
 }
 
-/// Makes the six digits that a page shows.
+/// Derives the six digits that a page shows.
 fn number(key: &Hash, random: &[u8; 32]) -> String {
     let digest = Sha256::new()
         .chain_update(random)
@@ -372,7 +372,7 @@ fn unhex(text: &str) -> Option<Hash> {
     Some(bytes)
 }
 
-/// Compares two hashes in the same time wherever they differ.
+/// Compares two hashes in constant time.
 fn is_same(one: &Hash, other: &Hash) -> bool {
     let pairs = one.iter().zip(other);
     pairs.fold(0, |differs, (a, b)| differs | (a ^ b)) == 0
@@ -404,7 +404,7 @@ mod tests {
         };
         assert!(pairings.is_good(&bearer, true));
         assert!(!pairings.is_good(&bearer.to_uppercase(), true));
-        // Nobody who heard the secret later gets a bearer of their own.
+        // A client that learns the secret later gets no bearer.
         pairings.finish(&id, SECRET, &[]).unwrap_err();
     }
 
@@ -423,7 +423,7 @@ mod tests {
         };
         assert!(pairings.is_good_for(&bearer, &browser, true));
         assert!(pairings.is_good_for(&bearer, &[process(8, "2"), process(9, "3")], true));
-        // Another process, one that has got the same number since, and none.
+        // Another process, one that reuses the process id, and none.
         for other in [&[process(9, "3")][..], &[process(7, "4")], &[]] {
             assert!(!pairings.is_good_for(&bearer, other, true), "{other:?}");
         }

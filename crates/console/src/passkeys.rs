@@ -1,7 +1,7 @@
-//! Passkeys of the person: what waits to be signed, and what is made of a signature.
+//! The person's passkeys: issues challenges, and verifies the responses.
 //!
-//! INVARIANT: a number is made here, for one answer or one new passkey, and is used once. What comes back with it
-//! counts for that alone, whoever sends it.
+//! INVARIANT: a nonce is made here, for one answer or one new passkey, and is used once. A response to it counts for
+//! that alone, whoever sends it.
 
 use std::{
     collections::VecDeque,
@@ -21,18 +21,18 @@ use interlock_store::{Enrolled, Home, Passkey, Used};
 
 use crate::reply::Problem;
 
-/// Answers and new passkeys that wait for a signature at once; the oldest go.
+/// Maximum number of pending challenges; the oldest are dropped.
 const WAITING_MAX: usize = 32;
-/// How long a person may take.
+/// Time for which a challenge is valid.
 const WAIT_MAX: Duration = Duration::from_secs(5 * 60);
-/// Bytes of the longest field that a browser sends.
+/// Maximum length in bytes of a field from a browser.
 const FIELD_BYTES_MAX: usize = 4_096;
 
-/// A passkey that a person at the terminal wants to have enrolled.
+/// A passkey that a person at the terminal wants to enrol.
 pub struct Enrolment {
-    /// The name that they gave it.
+    /// The name that the person chose.
     pub name: String,
-    /// Called with what became of it, in a sentence.
+    /// Called with the result, in a sentence.
     pub done: Box<dyn Fn(&str) + Send + Sync>,
 }
 
@@ -44,7 +44,7 @@ impl fmt::Debug for Enrolment {
     }
 }
 
-/// A yes that a passkey is to sign.
+/// A yes to be signed by a passkey.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Yes {
     pub(crate) run: RunId,
@@ -68,13 +68,13 @@ struct Waiting {
     wanted: Wanted,
 }
 
-/// What waits for a signature.
+/// The pending challenges.
 #[derive(Debug, Default)]
 pub(crate) struct Challenges {
     waiting: Mutex<VecDeque<Waiting>>,
 }
 
-/// What a browser brings back of a passkey that has signed.
+/// A browser's response with a signature of a passkey.
 #[derive(Debug, serde::Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Signed {
@@ -82,12 +82,12 @@ pub(crate) struct Signed {
     /// The id of the passkey, in base64url.
     credential: String,
     client_data: String,
-    /// In base64url, as the signature.
+    /// In base64url, like the signature.
     authenticator_data: String,
     signature: String,
 }
 
-/// What a browser brings back of a new passkey.
+/// A browser's response with a new passkey.
 #[derive(Debug, serde::Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Made {
@@ -98,7 +98,7 @@ pub(crate) struct Made {
 }
 
 impl Challenges {
-    /// Has a yes wait for its signature; returns the number for it, and what is signed in base64url.
+    /// Issues a challenge for a yes; returns its nonce, and the challenge in base64url.
     pub(crate) fn ask(&self, yes: Yes) -> Result<(String, String), Problem> {
         let nonce = crate::pairing::random_hex::<32>()?;
         let challenge = unsigned(&yes, &nonce).challenge(said(&yes, &ids(&yes)));
@@ -106,7 +106,7 @@ impl Challenges {
         Ok((nonce, base64url(&challenge)))
     }
 
-    /// Has a new passkey wait to be made; returns the number for it.
+    /// Issues a challenge for a new passkey; returns its nonce.
     fn ask_new(&self) -> Result<String, Problem> {
         let nonce = crate::pairing::random_hex::<32>()?;
         self.keep(&nonce, Wanted::Passkey);
@@ -126,7 +126,7 @@ impl Challenges {
         });
     }
 
-    /// Takes what waits under a number; it leads nowhere afterwards.
+    /// Removes and returns the subject of a challenge, so that its nonce is used only once.
     fn take(&self, nonce: &str) -> Option<Wanted> {
         let mut waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
         waiting.retain(|one| one.since.elapsed() < WAIT_MAX);
@@ -153,7 +153,7 @@ fn said<'a>(yes: &'a Yes, (request, question): &'a Ids) -> Statement<'a> {
     }
 }
 
-/// Begins the assertion of a yes: what is signed depends on no other field.
+/// Returns the unsigned assertion of a yes; the challenge depends on no other field.
 fn unsigned(yes: &Yes, nonce: &str) -> PasskeyAssertion {
     PasskeyAssertion {
         credential: String::new(),
@@ -169,10 +169,9 @@ fn unsigned(yes: &Yes, nonce: &str) -> PasskeyAssertion {
     }
 }
 
-/// Makes the assertion of a yes, once it is signed as it must be.
+/// Returns the assertion of a yes after verifying its signature.
 ///
-/// # Errors
-/// Nobody was asked for it, the passkey is not enrolled, or the assertion does not stand.
+/// # Errors The challenge was not issued for this yes, the passkey is not enrolled, or the assertion is invalid.
 pub(crate) fn sign(
     challenges: &Challenges,
     home: &Home,
@@ -216,16 +215,16 @@ pub(crate) fn sign(
     }
 }
 
-/// What a page needs to have a passkey made.
+/// The parameters for a browser to create a passkey.
 pub(crate) struct Creation {
     pub(crate) nonce: String,
-    /// In base64url, as the id of the person and those of their passkeys.
+    /// In base64url, like the person's id and the ids of their passkeys.
     pub(crate) challenge: String,
     pub(crate) person: String,
     pub(crate) known: Vec<String>,
 }
 
-/// Begins to enrol a passkey.
+/// Begins the enrolment of a passkey.
 pub(crate) fn begin_enrolment(
     challenges: &Challenges,
     home: &Home,
@@ -242,7 +241,7 @@ pub(crate) fn begin_enrolment(
     })
 }
 
-/// Enrols a passkey that a page has made; returns what became of it in a sentence.
+/// Enrols a passkey that a page has created; returns the result in a sentence.
 pub(crate) fn enrol_made(
     challenges: &Challenges,
     home: &Home,
@@ -279,7 +278,7 @@ pub(crate) fn enrol_made(
     }
 }
 
-/// Refuses while an agent is guarded: it could be the one that enrols.
+/// Refuses enrolment while an agent is guarded, because the agent could be enrolling its own passkey.
 fn may_enrol(home: &Home) -> Result<(), Problem> {
     match interlock_clients::guarded::open_guarded_run(home)? {
         None => Ok(()),
@@ -292,7 +291,7 @@ fn may_enrol(home: &Home) -> Result<(), Problem> {
     }
 }
 
-/// Returns the id of a passkey as browsers write it.
+/// Returns the id of a passkey in base64url, as browsers use it.
 pub(crate) fn id_of(passkey: &Passkey) -> Option<String> {
     let bytes = interlock_core::passkey::unhex(&passkey.credential)?;
     Some(base64url(&bytes))
@@ -319,7 +318,7 @@ fn refused(message: &str) -> Problem {
     )
 }
 
-/// Reads base64 as browsers write it.
+/// Decodes base64url.
 fn bytes(text: &str) -> Result<Vec<u8>, Problem> {
     let wrong = || Problem::input("a field of the passkey is not base64url, or too long");
     if text.len() > FIELD_BYTES_MAX {
@@ -342,7 +341,7 @@ fn bytes(text: &str) -> Result<Vec<u8>, Problem> {
             all.extend(u8::try_from(word >> bits & 0xff));
         }
     }
-    // What is left over are fewer bits than a letter, all of them zero.
+    // Fewer than six bits may be left over, and they must be zero.
     if bits >= 6 || word & ((1 << bits) - 1) != 0 {
         return Err(wrong());
     }

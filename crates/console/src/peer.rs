@@ -1,7 +1,7 @@
-//! Which process has the other end of a connection, and whether it works for a guarded agent.
+//! Finds the process at the other end of a connection, and whether it belongs to a guarded agent.
 //!
-//! On Linux the connection's socket is looked up in the system's tables, then among the open files of every
-//! process. One that cannot be found may read and answer nothing.
+//! On Linux, the connection's socket is looked up in the system's tables, and then among the open files of every
+//! process. A process that cannot be found has no access.
 
 use std::net::SocketAddr;
 
@@ -11,7 +11,7 @@ use interlock_store::{ClientProcess, Home, KnownSessions};
 
 use crate::reply::Problem;
 
-/// How often a peer is looked up that cannot be told.
+/// Maximum number of attempts to find a peer.
 const TRIES_MAX: u32 = 3;
 
 /// The two ends of a connection.
@@ -21,7 +21,7 @@ pub(crate) struct Connection {
     local: SocketAddr,
 }
 
-/// A process that works for the agent of a guarded run.
+/// A process that belongs to the agent of a guarded run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Agent {
     pub(crate) run: RunId,
@@ -29,12 +29,12 @@ pub(crate) struct Agent {
     pub(crate) program: String,
 }
 
-/// Who asks.
+/// The owner of the other end.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Peer {
-    /// No guarded agent's: the processes that hold the connection; empty where they are not looked up.
+    /// Not a guarded agent: the processes that own the connection; empty on systems where they are not looked up.
     Other(Vec<ClientProcess>),
-    /// A guarded agent's.
+    /// A guarded agent.
     Agent(Agent),
 }
 
@@ -43,12 +43,12 @@ impl Connection {
         Self { peer, local }
     }
 
-    /// Finds who is at the other end; waits for the disk.
+    /// Finds the process at the other end; blocks on disk access.
     ///
-    /// Looked up anew for each request: a process may hand its connection to another one.
+    /// It is looked up for each request, because a process may pass its connection to another.
     ///
     /// # Errors
-    /// It cannot be told.
+    /// The process cannot be determined.
     pub(crate) fn peer(
         self,
         home: &Home,
@@ -58,7 +58,7 @@ impl Connection {
         let mut tries = 1;
         loop {
             match self.look(home, known, now_ms) {
-                // A program that a browser has just started holds its connections until it runs.
+                // A child that a browser has just forked shares its connections until it executes its program.
                 Err(_) if tries < TRIES_MAX => tries += 1,
                 found => return found,
             }
@@ -92,7 +92,7 @@ impl Connection {
 #[cfg(target_os = "linux")]
 use linux::holders;
 
-/// Elsewhere the other end is not looked up: the page says so.
+/// On other systems, the other end is not looked up; the page says so.
 #[cfg(not(target_os = "linux"))]
 fn holders(_peer: SocketAddr, _local: SocketAddr) -> Option<Vec<u32>> {
     Some(Vec::new())
@@ -107,7 +107,8 @@ mod linux {
 
     use interlock_process::table;
 
-    /// Lists the processes that hold the socket at `peer` of the connection to `local`; `None`: none is seen.
+    /// Lists the processes that hold the socket at `peer` of the connection to `local`; returns `None` if none is
+    /// visible.
     pub(super) fn holders(peer: SocketAddr, local: SocketAddr) -> Option<Vec<u32>> {
         let tables = ["/proc/net/tcp", "/proc/net/tcp6"];
         let inode = tables.iter().find_map(|table| {
@@ -129,7 +130,7 @@ mod linux {
         })
     }
 
-    /// Returns the socket of a line of the table where it is `peer`'s end of the connection to `local`.
+    /// Returns the inode of the socket in a line of the table, if it is `peer`'s end of the connection to `local`.
     ///
     /// `sl local_address rem_address st tx:rx tr:when retrnsmt uid timeout inode …`
     fn inode_of(line: &str, peer: SocketAddr, local: SocketAddr) -> Option<u64> {
@@ -139,11 +140,11 @@ mod linux {
         if own != plain(peer) || other != plain(local) {
             return None;
         }
-        // 0: no process holds it any more.
+        // 0 means that no process holds it.
         fields.nth(6)?.parse().ok().filter(|inode| *inode > 0)
     }
 
-    /// Reads an address as the table has it: words of four bytes in the machine's order, then the port.
+    /// Parses an address from the table: words of four bytes in native order, then the port.
     fn address(text: &str) -> Option<SocketAddr> {
         let (ip, port) = text.split_once(':')?;
         let port = u16::from_str_radix(port, 16).ok()?;
@@ -159,7 +160,7 @@ mod linux {
         Some(plain(SocketAddr::new(ip, port)))
     }
 
-    /// Writes an address of the older kind as such, also where a socket of the newer kind has it.
+    /// Converts an IPv4-mapped IPv6 address to IPv4.
     fn plain(address: SocketAddr) -> SocketAddr {
         SocketAddr::new(address.ip().to_canonical(), address.port())
     }

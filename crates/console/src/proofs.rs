@@ -1,4 +1,4 @@
-//! The properties of a workflow's text, proved, with the runs that break them as lines that can be played.
+//! Proves the properties of a workflow's text; runs that break them are returned as lines for the simulator.
 
 use std::path::Path;
 
@@ -11,13 +11,13 @@ use serde_json::{Value, json};
 
 use crate::bounded::Bounded;
 
-/// States of the graph of a proof, behind which nothing is said to hold; `interlock prove` goes further.
+/// Maximum number of states in the graph of a proof; `interlock prove` goes further.
 const STATES_MAX: usize = 50_000;
 
-/// Proves what every workflow is to be, the properties in the text, and those in the file beside it.
+/// Proves the general properties of workflows, those in the text, and those in the file beside it.
 ///
 /// # Errors
-/// The properties cannot be read; what is wrong stands at its place.
+/// The properties cannot be read; the diagnostics name the places.
 pub(crate) fn of(
     source: &Source,
     machine: &Machine,
@@ -50,7 +50,7 @@ fn beside(
     let Some(name) = path.file_name().and_then(|name| name.to_str()) else {
         return Ok(Vec::new());
     };
-    // It is found as what the text names is: inside of the project, or not at all.
+    // The file is resolved like references in the text: inside the project, or not at all.
     match library.resolve(source, &format!("./{name}")) {
         Some(Ok(file)) => properties_file(&file, machine),
         _ => Ok(Vec::new()),

@@ -1,19 +1,19 @@
-//! Protected things, and tools of servers, that changed in a run: a person looks at them, and says whether they may stay as they are.
+//! Changes of protected things and of servers' tools in a run, which a person reviews and accepts.
 
 use interlock_core::{event::ToolChange, names::Digest, run::Run, text_digest, visible::visible};
 use serde_json::{Value, json};
 
-/// Names the request about protected things; requests of the engine have other names.
+/// Id of the request about protected things; the engine's requests have other ids.
 pub(crate) const REQUEST: &str = "protected";
-/// Tools that are listed.
+/// Maximum number of tools that are listed.
 const TOOLS_MAX: usize = 50;
 
-/// Tells whether a run stands still because of protected things that changed.
+/// Returns whether a run is paused because protected things changed.
 pub(crate) fn waits(run: &Run) -> bool {
     !run.is_over() && run.paused.is_some() && !run.changed.is_empty()
 }
 
-/// Counts what waits for a person beside the requests of the run.
+/// Returns the number of these requests, in addition to those of the engine.
 pub(crate) fn count(run: &Run) -> usize {
     let tools = if run.is_over() {
         0
@@ -23,12 +23,12 @@ pub(crate) fn count(run: &Run) -> usize {
     usize::from(waits(run)) + tools
 }
 
-/// Returns the digest of what a yes accepts.
+/// Returns the digest of the changes that a yes accepts.
 pub(crate) fn digest(run: &Run) -> Digest {
     text_digest(&json!(run.changed).to_string())
 }
 
-/// Describes what waits, as the inbox shows it; `name` is what commands call the run.
+/// Describes the requests for the inbox; `name` is the run's name in commands.
 pub(crate) fn requests(run: &Run, name: &str, at_ms: u64) -> Vec<Value> {
     let mut all = Vec::new();
     if waits(run) {
@@ -48,7 +48,7 @@ fn of_changes(run: &Run, at_ms: u64) -> Value {
         false,
     )];
     let mut name = "changed";
-    // INVARIANT: all of them. A yes accepts nothing that the card does not show.
+    // INVARIANT: all changes are listed, so that a yes accepts nothing that the card does not show.
     for change in &run.changed {
         rows.push(row(name, &change.sentence(), true));
         name = "";

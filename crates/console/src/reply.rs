@@ -1,4 +1,4 @@
-//! What is answered: JSON in which nothing steers a terminal or the eye, and problems.
+//! Responses: JSON without characters that steer terminals or reorder text, and problems.
 
 use axum::{
     body::Body,
@@ -10,7 +10,7 @@ use interlock_store::StoreError;
 use serde::Serialize;
 use serde_json::{Value, json};
 
-/// Why a request is not answered as it wants.
+/// An error response.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Problem {
     pub(crate) status: StatusCode,
@@ -65,7 +65,7 @@ impl IntoResponse for Problem {
     }
 }
 
-/// Says in the words of the API what the router has refused by itself: an address or a method.
+/// Rewrites the router's own errors, about addresses and methods, as responses of the API.
 pub(crate) fn worded(response: Response) -> Response {
     let status = response.status();
     let kind = response.headers().get(header::CONTENT_TYPE);
@@ -89,13 +89,13 @@ pub(crate) fn worded(response: Response) -> Response {
     worded
 }
 
-/// What a handler answers.
+/// The result of a handler.
 pub(crate) type Answered = Result<Response, Problem>;
 
-/// Answers with a value.
+/// Responds with a value as JSON.
 ///
 /// # Errors
-/// It cannot be written as JSON.
+/// The value cannot be written as JSON.
 pub(crate) fn json_reply(value: &impl Serialize) -> Answered {
     let value = serde_json::to_value(value).map_err(|error| {
         Problem::new(
@@ -115,9 +115,9 @@ fn json_of(mut value: Value) -> Response {
     response
 }
 
-/// Writes the characters of every text that [`steer`](interlock_core::visible::steers) as their codes.
+/// Replaces the characters in every text that [`steer`](interlock_core::visible::steers) by their codes.
 ///
-/// Whatever an agent may have written reaches the page this way alone; keys are texts, too.
+/// All texts that an agent may have written reach the page this way only; keys are texts, too.
 pub(crate) fn make_visible(value: &mut Value) {
     match value {
         Value::String(text) => {
@@ -130,7 +130,7 @@ pub(crate) fn make_visible(value: &mut Value) {
             if fields.keys().any(|key| key.contains(is_hidden)) {
                 for (key, value) in std::mem::take(fields) {
                     let mut key = visible_lines(&key);
-                    // Two keys that look alike stay two.
+                    // Two keys that become equal are kept apart.
                     while fields.contains_key(&key) {
                         key.push('\u{2032}');
                     }

@@ -1,4 +1,4 @@
-//! What waits for a person, with all that a yes would mean.
+//! The requests that wait for a person, with everything that a yes would mean.
 
 use interlock_clients::review::{Row, headline, rows};
 use interlock_core::{
@@ -13,10 +13,10 @@ use serde_json::{Value, json};
 
 use crate::{board::RunRow, protected};
 
-/// Characters of the name of who asks.
+/// Maximum number of characters of the requester's name.
 const NAME_CHARS_MAX: usize = 60;
 
-/// Describes everything that waits in a run, as the inbox shows it.
+/// Describes all pending requests of a run for the inbox.
 pub(crate) fn requests(
     (machine, run): (&Machine, &Run),
     log: &RunLog,
@@ -49,7 +49,7 @@ pub(crate) fn requests(
             "commands": commands(one.kind, row.name.as_deref().unwrap_or(run.id.as_str())),
         })
     }));
-    // The pause is the last thing that happened.
+    // The pause is the last event of the run.
     let name = word(row.name.as_deref().unwrap_or(run.id.as_str()));
     all.extend(protected::requests(run, &name, row.last_ms));
     for request in &mut all {
@@ -63,7 +63,7 @@ pub(crate) fn requests(
     all
 }
 
-/// Lists the commands by which a person settles what a run of steps stands at, each with what it says.
+/// Lists the commands by which a person settles what a durable run waits for, each with its effect.
 fn commands(kind: StandsFor, run: &str) -> Vec<Value> {
     let run = word(run);
     let one = |rest: &str, says: &str| json!({ "line": format!("interlock resume {run}{rest}"), "says": says });
@@ -86,7 +86,7 @@ fn commands(kind: StandsFor, run: &str) -> Vec<Value> {
     }
 }
 
-/// Writes a name as one word of a shell line.
+/// Quotes a name as one word of a shell line.
 fn word(name: &str) -> String {
     let plain = |letter: char| letter.is_ascii_alphanumeric() || "-_./".contains(letter);
     if name.chars().all(plain) && !name.starts_with('-') && !name.is_empty() {
@@ -95,7 +95,7 @@ fn word(name: &str) -> String {
     format!("'{}'", name.replace('\'', "'\\''"))
 }
 
-/// Returns the data of a transition that waits, which a yes may correct; `None`: it is something else.
+/// Returns the data of a pending transition, which a yes may correct; `None` for other requests.
 fn data(one: &Pending) -> Option<&Object> {
     match one.about() {
         About::Transition(PendingTransition { data, .. }) => Some(data),
@@ -129,7 +129,7 @@ fn request(machine: &Machine, run: &Run, log: &RunLog, one: &Pending, now_ms: u6
     })
 }
 
-/// Names who asks: what an agent calls itself is never taken for a person's name.
+/// Returns the name of the requester; the name of a sub-agent is never shown as a person's.
 fn asker(one: &Pending) -> String {
     let name: String = one.by().chars().take(NAME_CHARS_MAX).collect();
     match one.about() {

@@ -1,4 +1,4 @@
-//! Listens on this machine, and serves each connection within bounds.
+//! Listens on the loopback addresses, and serves connections within limits.
 
 use std::{
     io,
@@ -28,31 +28,31 @@ use crate::{
     shared::{Settings, Shared, now_ms},
 };
 
-/// Connections of the person's that are open at once.
+/// Maximum number of open connections of the person.
 const CONNECTIONS_MAX: usize = 128;
-/// Connections whose process is looked up at once.
+/// Maximum number of connections whose process is looked up at once.
 const LOOKUPS_MAX: usize = 4;
-/// Connections that are told that they are refused at once; more are closed without a word.
+/// Maximum number of refused connections that get a response at once; more are closed without one.
 const REFUSALS_MAX: usize = 8;
-/// How long a connection of which nothing good is known may take for one request.
+/// Time limit for one request on a connection that is not trusted.
 const REFUSAL_TIME: Duration = Duration::from_secs(2);
-/// How long a client may take to send the head of a request.
+/// Time limit for receiving the head of a request.
 const HEAD_TIME: Duration = Duration::from_secs(10);
-/// The most bytes of a head that are read.
+/// Maximum size in bytes of a request's head.
 const HEAD_BYTES_MAX: usize = 64 * 1024;
-/// How long is waited where the system gives no more connections.
+/// Delay after the system refuses to accept a connection.
 const NO_MORE_TIME: Duration = Duration::from_millis(100);
-/// How often a port is looked for that is free for both kinds of addresses.
+/// Maximum number of attempts to find a port that is free on both addresses.
 const TRIES_MAX: u32 = 32;
 
 /// Why a console cannot be served.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ConsoleError {
-    /// The port cannot be had.
+    /// The port is not available.
     #[error("port {port} of this machine cannot be listened on: {source}")]
     Listen {
-        /// The port that was asked for.
+        /// The requested port.
         port: u16,
         /// The underlying error.
         source: io::Error,
@@ -60,27 +60,27 @@ pub enum ConsoleError {
     /// The state directory cannot be written.
     #[error(transparent)]
     Store(#[from] StoreError),
-    /// The system gives no threads or no events.
+    /// The system provides no threads or no event queue.
     #[error("the console cannot start: {0}")]
     Start(#[source] io::Error),
 }
 
-/// A console that is served until it is dropped.
+/// A console that runs until it is dropped.
 #[derive(Debug)]
 pub struct Console {
-    // Never read: what it runs ends with it.
+    // Never read: dropping it ends the tasks.
     _runtime: Runtime,
-    // Lines of agents are kept from the port as long as it is there.
+    // Confined lines of agents cannot reach the port as long as this exists.
     _served: ServedPort,
     port: u16,
     pairings: mpsc::Receiver<PairingRequest>,
 }
 
 impl Console {
-    /// Listens, and begins to serve.
+    /// Starts listening and serving.
     ///
     /// # Errors
-    /// The port cannot be had, or the system gives no threads.
+    /// The port is not available, or the system provides no threads.
     pub fn start(settings: Settings) -> Result<Self, ConsoleError> {
         let runtime = tokio::runtime::Builder::new_multi_thread()
             .worker_threads(2)
@@ -113,21 +113,21 @@ impl Console {
         })
     }
 
-    /// Returns the address of the page. It holds no secret.
+    /// Returns the address of the page. It contains no secret.
     #[must_use]
     pub fn address(&self) -> String {
         format!("http://localhost:{}/", self.port)
     }
 
-    /// Waits for the next page that asks to be let in; `None`: none ever will.
+    /// Waits for the next page that asks to be admitted; returns `None` if there will be none.
     pub fn next_pairing(&mut self) -> Option<PairingRequest> {
         self.pairings.blocking_recv()
     }
 }
 
-/// Listens on both loopback addresses with one port.
+/// Listens on the same port of both loopback addresses.
 ///
-/// Whoever else had the other one would be `localhost` as well.
+/// Otherwise, another program on the other address would be `localhost`, too.
 async fn listen(port: u16) -> io::Result<(Vec<TcpListener>, u16)> {
     let mut tries = 0;
     loop {
@@ -136,7 +136,7 @@ async fn listen(port: u16) -> io::Result<(Vec<TcpListener>, u16)> {
         let found = four.local_addr()?.port();
         match TcpListener::bind(loopback(IpAddr::V6(Ipv6Addr::LOCALHOST), found)).await {
             Ok(six) => return Ok((vec![four, six], found)),
-            // A machine without the newer kind has nobody there.
+            // Without IPv6, nobody else can listen there.
             Err(error) if is_absent(&error) => return Ok((vec![four], found)),
             Err(_) if port == 0 && tries < TRIES_MAX => {}
             Err(error) => return Err(error),
@@ -155,10 +155,10 @@ fn is_absent(error: &io::Error) -> bool {
     ) || error.raw_os_error() == Some(EAFNOSUPPORT)
 }
 
-/// "Address family not supported", as Linux numbers it.
+/// Linux's number of "Address family not supported".
 const EAFNOSUPPORT: i32 = 97;
 
-/// How much is done at once.
+/// The limits of concurrent work.
 #[derive(Debug, Clone)]
 struct Limits {
     connections: Arc<Semaphore>,
@@ -179,9 +179,9 @@ async fn accept(listener: TcpListener, shared: Arc<Shared>, limits: Limits) {
     }
 }
 
-/// Serves a connection, or tells whoever may not ask why not.
+/// Serves a connection, or refuses it with the reason.
 ///
-/// INVARIANT: connections of an agent do not count among those that are served.
+/// INVARIANT: an agent's connections do not count towards the limit of served connections.
 async fn serve_peer(
     stream: TcpStream,
     peer: SocketAddr,
@@ -201,7 +201,7 @@ async fn serve_peer(
     let app = app.layer(Extension(connection));
     if !matches!(found, Ok(Peer::Other(_))) {
         if let Ok(_permit) = limits.refusals.try_acquire_owned() {
-            // The gate says and records why.
+            // The gate gives and records the reason.
             let _ = timeout(REFUSAL_TIME, serve(stream, app, REFUSAL_TIME)).await;
         } else if let Ok(Peer::Agent(agent)) = found {
             let _ = shared
@@ -220,7 +220,7 @@ async fn serve_peer(
 
 async fn serve(stream: TcpStream, app: Router, head_time: Duration) {
     let service = TowerToHyperService::new(app);
-    // A connection that breaks is its client's affair.
+    // A broken connection is the client's concern.
     let _ = http1::Builder::new()
         .timer(TokioTimer::new())
         .header_read_timeout(head_time)

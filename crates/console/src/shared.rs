@@ -1,4 +1,4 @@
-//! What all requests share: the state directory, who is in, and what was read before.
+//! State shared by all requests: the state directory, the paired pages, and caches.
 
 use std::{
     collections::BTreeMap,
@@ -38,43 +38,43 @@ use crate::{
     turns::Turns,
 };
 
-/// Texts of pages that are worked on at once.
+/// Maximum number of drafts that are processed at once.
 const DRAFTS_MAX: usize = 2;
-/// How long a request waits for its turn.
+/// Time for which a request waits for its turn.
 const TURN_WAIT: Duration = Duration::from_secs(10);
-/// Logs that are judged or compared at once.
+/// Maximum number of logs that are judged or compared at once.
 const JUDGING_MAX: usize = 2;
 const JUDGING: &str = "the console is busy with other logs: try again";
 const BUSY: &str = "the console is busy with other workflows: try again";
-/// Streams open at once.
+/// Maximum number of open streams.
 const STREAMS_MAX: usize = 64;
-/// How often an agent's knocking is written into the log of its run.
+/// Minimum interval between reports of an agent's requests in the log of its run.
 const REPORT_EVERY: Duration = Duration::from_secs(1);
 
-/// What a console is made with.
+/// The settings of a console.
 pub struct Settings {
     /// The state directory.
     pub home: Home,
     /// The person's name, for the log.
     pub person: String,
-    /// The port; 0: any that is free.
+    /// The port; 0 for any that is free.
     pub port: u16,
     /// Where the workflows are.
     pub workplace: Workplace,
-    /// What lines are judged by again where somebody looks at them; the project and the client are those of the run.
+    /// The scenario for judging recorded lines again; the project and the client are those of the run.
     pub scenario: Scenario,
-    /// Examines the clients here, as `interlock doctor` does.
+    /// Examines the local clients, as `interlock doctor` does.
     pub doctor: Box<dyn Fn() -> Report + Send + Sync>,
-    /// What is masked wherever arguments and texts of models are shown.
+    /// The secrets to mask in arguments and in texts of models.
     pub secrets: Secrets,
-    /// The passkey that is to be enrolled here; `None`: none is.
+    /// The passkey to be enrolled here, if any.
     pub enrolment: Option<Enrolment>,
-    /// Called after each answer that a run took, with the run as it is then.
+    /// Called with the run after each command that changed it.
     pub changed: Box<dyn Fn(&Run) + Send + Sync>,
 }
 
 impl Settings {
-    /// A console of a state directory alone: it stands in no project, and there are no clients.
+    /// Returns the settings of a console with only a state directory, without a project or clients.
     #[must_use]
     pub fn alone(home: Home, person: &str) -> Self {
         Self {
@@ -103,7 +103,7 @@ impl std::fmt::Debug for Settings {
     }
 }
 
-/// Where workflows are looked for.
+/// Where workflows are looked up.
 pub struct Workplace {
     /// The root of the project that the console was started in.
     pub project: PathBuf,
@@ -120,10 +120,10 @@ impl std::fmt::Debug for Workplace {
     }
 }
 
-/// What all requests share.
+/// State shared by all requests.
 pub(crate) struct Shared {
     pub(crate) home: Home,
-    /// Which sessions runs guard, as it was read last.
+    /// The cached sessions that runs guard.
     pub(crate) sessions: KnownSessions,
     pub(crate) port: u16,
     pub(crate) pairings: Arc<Pairings>,
@@ -131,25 +131,25 @@ pub(crate) struct Shared {
     pub(crate) scenario: Scenario,
     pub(crate) secrets: Secrets,
     pub(crate) doctor: Box<dyn Fn() -> Report + Send + Sync>,
-    /// One examination at a time.
+    /// Turns for examining clients, one at a time.
     pub(crate) examining: Turns,
-    /// What is done with texts of pages.
+    /// Turns for processing drafts.
     pub(crate) drafts: Turns,
-    /// What reads whole logs to judge or to compare them.
+    /// Turns for reading whole logs to judge or compare them.
     pub(crate) judging: Turns,
-    /// Proofs of properties.
+    /// Turns for proofs of properties.
     pub(crate) proving: Turns,
-    /// Lists of workflows.
+    /// Turns for listing workflows.
     pub(crate) lists: Turns,
-    /// Runs that are made into files.
+    /// Turns for exporting runs.
     pub(crate) exports: Turns,
-    /// How far the kernel holds shell lines here, once it was tried.
+    /// How far the kernel confines shell lines, determined on first use.
     pub(crate) reached: OnceLock<Reached>,
-    /// What was said of workflow files.
+    /// Cached diagnostics of workflow files.
     pub(crate) checked: Checked,
     pub(crate) alarms: Alarms,
     pub(crate) enrolment: Option<Enrolment>,
-    /// What passkeys are to sign.
+    /// Pending challenges for passkeys.
     pub(crate) challenges: Challenges,
     pub(crate) changed: Box<dyn Fn(&Run) + Send + Sync>,
     pub(crate) workplace: Workplace,
@@ -159,11 +159,11 @@ pub(crate) struct Shared {
     pub(crate) spoken: SpokenOfRuns,
     pub(crate) costs: Costs,
     pub(crate) streams: Arc<Semaphore>,
-    /// When an agent's request was last written into the log of its run.
+    /// When an agent's request was last recorded in the log of its run.
     reported: Mutex<BTreeMap<RunId, Instant>>,
 }
 
-/// A run that has been opened.
+/// An opened run.
 pub(crate) struct Opened {
     pub(crate) log: RunLog,
     pub(crate) machine: Machine,
@@ -214,7 +214,7 @@ impl Shared {
         (shared, requests)
     }
 
-    /// Does what waits for the disk on a thread of its own.
+    /// Runs blocking work on a separate thread.
     pub(crate) async fn blocking<T: Send + 'static>(
         self: &Arc<Self>,
         work: impl FnOnce(&Self) -> Result<T, Problem> + Send + 'static,
@@ -228,7 +228,7 @@ impl Shared {
         })
     }
 
-    /// Does the same when its turn comes; the turn lasts as long as the work does, also where nobody waits for it.
+    /// Runs blocking work when its turn comes; the turn lasts until the work ends, even if the request is dropped.
     pub(crate) async fn in_turn<T: Send + 'static>(
         self: &Arc<Self>,
         turns: impl Fn(&Self) -> &Turns,
@@ -243,7 +243,7 @@ impl Shared {
         self.blocking(held).await
     }
 
-    /// Records in a run's log that its agent came here, at most once a second.
+    /// Records in a run's log that its agent sent a request to the console, at most once per second.
     pub(crate) fn report(&self, agent: &Agent, request: &str) {
         let mut reported = self.reported.lock().unwrap_or_else(PoisonError::into_inner);
         let known = reported.get(&agent.run);
@@ -257,7 +257,7 @@ impl Shared {
             program: agent.program.clone(),
             request: request.to_owned(),
         };
-        // It is refused whether the log takes it or not.
+        // The agent is refused whether or not this is recorded.
         let _ = self.open(&agent.run).map(|mut opened| opened.ask(command));
     }
 
@@ -268,7 +268,7 @@ impl Shared {
         Ok(Opened { log, machine, run })
     }
 
-    /// Returns a run as the list has it.
+    /// Returns a run's row in the list.
     pub(crate) fn row(&self, id: &RunId) -> Result<RunRow, Problem> {
         let rows = self.board.rows(&self.home)?;
         let found = rows.iter().find(|row| row.id == *id);
@@ -293,7 +293,7 @@ impl Opened {
     }
 }
 
-/// Returns the time, in milliseconds since 1970.
+/// Returns the current time in milliseconds since 1970.
 pub(crate) fn now_ms() -> u64 {
     let since = SystemTime::now()
         .duration_since(UNIX_EPOCH)
@@ -301,10 +301,9 @@ pub(crate) fn now_ms() -> u64 {
     u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
 }
 
-/// Refuses a number that no event of a log can have.
+/// Refuses a sequence number that no event of a log can have.
 ///
-/// # Errors
-/// It is larger than a log counts.
+/// # Errors The number is larger than the maximum.
 pub(crate) fn fits_a_log(seq: u64) -> Result<(), Problem> {
     match i64::try_from(seq) {
         Ok(_) => Ok(()),

@@ -1,4 +1,4 @@
-//! How a page wants a graph shown: what is opened and what is folded.
+//! The view of a graph that a page requests: its opened and folded nodes.
 
 use std::collections::BTreeSet;
 
@@ -7,10 +7,10 @@ use serde::Deserialize;
 
 use crate::reply::Problem;
 
-/// Names that are read at most.
+/// Maximum number of names in a view.
 const NAMES_MAX: usize = 1_000;
 
-/// What is opened and folded in a graph, by the keys of its nodes.
+/// The opened, folded and grouped nodes of a graph, by key.
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Shown {
@@ -23,7 +23,7 @@ pub(crate) struct Shown {
 }
 
 impl Shown {
-    /// Reads what the address of a request says; nothing: all is as the machine has it.
+    /// Parses the view in a request; `None` gives the default view of the machine.
     pub(crate) fn of(text: Option<&str>) -> Result<Self, Problem> {
         match text {
             None => Ok(Self::default()),

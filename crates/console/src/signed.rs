@@ -1,12 +1,12 @@
-//! The answers in a log that a passkey has signed, checked again.
+//! Verifies the answers in a log that were signed by a passkey.
 
 use interlock_passkeys::{BrokenAnswer, LogCheck, SignedAnswer};
 use interlock_store::{EventLog as _, RunLog, StoreError};
 
-/// Checks every yes in a log that takes a passkey, and lists those that are signed.
+/// Verifies every yes in a log that requires a passkey, and lists the signed ones.
 ///
 /// # Errors
-/// The log cannot be read; inside: a yes lacks its assertion, or has one that does not stand.
+/// The log cannot be read; the inner error: a yes has no assertion, or an invalid one.
 pub fn signed_answers(log: &RunLog) -> Result<Result<Vec<SignedAnswer>, BrokenAnswer>, StoreError> {
     let mut check = LogCheck::new(log.load()?.id);
     let mut signed = Vec::new();

@@ -1,4 +1,4 @@
-//! What the models of a run have cost, by state, attempt and model: read again only where a run has changed.
+//! Caches the model costs of runs by state, attempt and model; a run is read again only if it has changed.
 
 use std::{
     collections::BTreeMap,
@@ -15,35 +15,35 @@ use serde::Serialize;
 
 use crate::history::Histories;
 
-/// Runs whose cost is kept.
+/// Maximum number of runs in the cache.
 const RUNS_MAX: usize = 5_000;
 
-/// What one attempt has cost with one model.
+/// The cost of one attempt with one model.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub(crate) struct Spent {
     pub(crate) state: String,
-    /// The line it stood in.
+    /// The path of its region.
     pub(crate) path: String,
     pub(crate) attempt: u32,
     pub(crate) model: String,
-    /// Messages that came.
+    /// Number of the model's answers.
     pub(crate) turns: u32,
     pub(crate) usage: Usage,
-    /// Milliseconds that were waited for the model.
+    /// Time spent waiting for the model, in milliseconds.
     pub(crate) ms: u64,
-    /// The event of the first message.
+    /// Sequence number of the first answer.
     pub(crate) seq: u64,
 }
 
-/// What was read of a run that had this many events.
+/// The costs of a run when it had this many events.
 type Known = (u64, Arc<Vec<Spent>>);
 
-/// The costs that are kept, by run.
+/// The cached costs, by run.
 #[derive(Debug, Default)]
 pub(crate) struct Costs(Mutex<BTreeMap<RunId, Known>>);
 
 impl Costs {
-    /// Returns what the run of `log` has cost; empty: no model was called by Interlock.
+    /// Returns the costs of the run of `log`; empty if Interlock called no model.
     ///
     /// # Errors
     /// The log cannot be read.
@@ -66,7 +66,7 @@ impl Costs {
         Ok(spent)
     }
 
-    /// Returns what the run of `log` had cost after its first `at` events.
+    /// Returns the costs of the run of `log` after its first `at` events.
     ///
     /// # Errors
     /// The log cannot be read.
@@ -83,7 +83,7 @@ impl Costs {
     }
 }
 
-/// Where a line stands: its state, and which attempt.
+/// The current state, attempt and model of a region.
 #[derive(Debug, Clone, Default)]
 struct Stands {
     state: Option<String>,
@@ -192,7 +192,7 @@ fn add(
     });
 }
 
-/// Returns what all of them cost together; `None`: there is none.
+/// Returns the sum of the costs; `None` if there are none.
 pub(crate) fn sum(all: &[Spent]) -> Option<Usage> {
     all.iter().map(|spent| spent.usage).reduce(Usage::plus)
 }

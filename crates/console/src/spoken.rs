@@ -1,4 +1,4 @@
-//! Which events of a log belong to transcripts, by attempt: an index, so that a page reads only what it shows.
+//! An index of the log events in transcripts, by attempt, so that a page reads only what it shows.
 
 use std::{
     collections::BTreeMap,
@@ -12,19 +12,19 @@ use interlock_core::{
 };
 use interlock_store::{EventLog as _, RunLog, StoreError};
 
-/// Runs whose index is kept.
+/// Maximum number of runs whose index is cached.
 const RUNS_MAX: usize = 8;
 
-/// One attempt of a stage, or of a step that an agent carried out.
+/// One attempt of a stage, or of a step that an agent ran.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Attempt {
-    /// The event that it began with.
+    /// The event that began it.
     pub(crate) seq: u64,
     pub(crate) path: FramePath,
-    /// The name of the stage; `None`: the step is told by where its line stands.
+    /// The name of the stage; `None` for a step, which is named by its region's state.
     pub(crate) stage: Option<String>,
     pub(crate) number: u32,
-    /// Where its first entry stands in the transcript.
+    /// Index of its first entry in the transcript.
     pub(crate) at: usize,
     is_over: bool,
 }
@@ -33,28 +33,28 @@ pub(crate) struct Attempt {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Entry {
     pub(crate) seq: u64,
-    /// The attempt it belongs to.
+    /// Index of its attempt.
     pub(crate) attempt: usize,
-    /// The event with which the model was called that it is the answer of.
+    /// The event of the model call that it answers.
     pub(crate) called: Option<u64>,
 }
 
-/// What of a log belongs to transcripts.
+/// The transcripts of a log.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Spoken {
     pub(crate) attempts: Vec<Attempt>,
     pub(crate) entries: Vec<Entry>,
     called: BTreeMap<FramePath, u64>,
-    /// Events that were looked at.
+    /// Number of events that were indexed.
     next: u64,
 }
 
-/// The indexes that are kept, by run.
+/// The cached indexes, by run.
 #[derive(Debug, Default)]
 pub(crate) struct SpokenOfRuns(Mutex<Vec<(RunId, Arc<Spoken>)>>);
 
 impl SpokenOfRuns {
-    /// Returns the index of `log`, read on from where it was read last.
+    /// Returns the index of `log`, after reading the events since the last call.
     ///
     /// # Errors
     /// The log cannot be read.

@@ -1,4 +1,4 @@
-//! Turns at what costs much: so many at once, whoever asks for how many.
+//! Limits the concurrency of costly work, whoever requests it.
 
 use std::{sync::Arc, time::Duration};
 
@@ -10,16 +10,16 @@ use tokio::{
 
 use crate::reply::Problem;
 
-/// So many pieces of work at once.
+/// A limited number of concurrent pieces of work.
 pub(crate) struct Turns {
     free: Arc<Semaphore>,
-    /// How long a request waits for one.
+    /// Time for which a request waits for its turn.
     wait: Duration,
     busy: &'static str,
 }
 
 impl Turns {
-    /// Makes `count` turns; who waits longer than `wait` is told `busy`.
+    /// Returns `count` turns; a request that waits longer than `wait` fails with the message `busy`.
     pub(crate) fn new(count: usize, wait: Duration, busy: &'static str) -> Self {
         Self {
             free: Arc::new(Semaphore::new(count)),
@@ -30,7 +30,8 @@ impl Turns {
 
     /// Takes a turn.
     ///
-    /// It has to go where the work is done: a page that goes away ends its request, and not the work on a thread.
+    /// The permit must move to where the work is done: if the page disconnects, its request ends, but not the work on a
+    /// thread.
     pub(crate) async fn take(&self) -> Result<OwnedSemaphorePermit, Problem> {
         let turn = timeout(self.wait, Arc::clone(&self.free).acquire_owned()).await;
         let turn = turn.ok().and_then(Result::ok);

@@ -1,4 +1,5 @@
-//! The workflow files that a person can look at and change here: those of known projects, the person's own, the shipped ones.
+//! The workflow files that can be viewed and changed here: those of known projects, the person's own, and the shipped
+//! ones.
 
 use std::{
     collections::BTreeSet,
@@ -22,40 +23,42 @@ use crate::{
 const HIDDEN: &str = "it contains invisible characters: edit it elsewhere";
 const OUTSIDE: &str = "its file is outside of the project: it is neither read nor written here";
 
-/// A workflow as the list has it.
+/// A workflow in the list.
 #[derive(Debug, Serialize)]
 pub(crate) struct WorkflowRow {
     name: String,
     /// `project`, `person` or `shipped`.
     origin: &'static str,
-    /// Its file; a shipped one has none.
+    /// Its file; `None` for a shipped one.
     path: Option<String>,
     format: Option<&'static str>,
     description: Option<String>,
     errors: usize,
     warnings: usize,
-    /// Why it is not read here.
+    /// Why its content is not shown here.
     locked: Option<&'static str>,
 }
 
-/// A workflow file that was opened.
+/// An opened workflow file.
 #[derive(Debug, Serialize)]
 pub(crate) struct WorkflowFile {
     name: String,
-    /// The name that messages show.
+    /// The name used in messages.
     file: String,
     text: String,
-    /// What has to be sent along to write over it.
+    /// The value of `If-Match` that is needed to overwrite it.
     etag: String,
     format: Option<&'static str>,
-    /// The names of the workflows in it, where there are several.
+    /// The names of the workflows in it, if it has several.
     machines: Vec<String>,
     /// Why it cannot be changed here.
     locked: Option<&'static str>,
 }
 
 impl WorkflowFile {
-    /// Returns its text, as formats read it; none: it lies outside of the project and was not read.
+    /// Returns the text as a source.
+    ///
+    /// # Errors The file is outside the project and was not read.
     pub(crate) fn source(&self) -> Result<Source, Problem> {
         if self.locked == Some(OUTSIDE) {
             return Err(Problem::forbidden("outside", OUTSIDE));
@@ -65,7 +68,7 @@ impl WorkflowFile {
 }
 
 impl Shared {
-    /// Returns the workflows as seen from a project: one that has runs, or the one this console was started in.
+    /// Returns the workflows as seen from a project: one that has runs, or the one in which the console was started.
     pub(crate) fn library(&self, project: Option<&str>) -> Result<(PathBuf, Library), Problem> {
         let root = match project {
             None => self.workplace.project.clone(),
@@ -110,7 +113,7 @@ pub(crate) fn list(checked: &Checked, root: &Path, library: &Library) -> Vec<Wor
     library.list().into_iter().filter_map(row).collect()
 }
 
-/// Tells whether a link leads from a workflow's file out of the project, or out of the person's folder.
+/// Returns whether a workflow's file is a link that leads out of the project or the person's folder.
 fn is_outside(bounded: &Bounded<'_>, entry: &Entry) -> bool {
     let path = entry.path.as_deref();
     path.is_some_and(|path| !bounded.holds(path))
@@ -170,18 +173,18 @@ pub(crate) fn file(root: &Path, library: &Library, name: &str) -> Result<Workflo
     })
 }
 
-/// Tells whether a text holds characters that are shown as their codes, which would be written for them.
+/// Returns whether a text contains characters that are shown as codes; saving would replace them by those.
 pub(crate) fn is_hidden(text: &str) -> bool {
     text.contains(|letter: char| !matches!(letter, '\n' | '\r' | '\t') && steers(letter))
         || text.contains('\r')
 }
 
-/// Refuses to change a text with characters that do not show.
+/// Returns the refusal to change a text with invisible characters.
 pub(crate) fn hidden() -> Problem {
     Problem::forbidden("hidden", HIDDEN)
 }
 
-/// Returns what the text of a page may name, if it is that of a workflow in the list or of a shipped one.
+/// Returns the library for a page's text, if the text belongs to a listed or a shipped workflow.
 pub(crate) fn of_draft<'l>(
     root: &Path,
     library: &'l Library,
@@ -204,7 +207,7 @@ pub(crate) fn of_draft<'l>(
     }
 }
 
-/// Writes a workflow over the text that `known` stands for.
+/// Overwrites the text that `known` identifies; returns the new etag.
 pub(crate) fn write(
     root: &Path,
     library: &Library,
@@ -248,7 +251,7 @@ fn moved(path: &Path) -> Problem {
     Problem::new(StatusCode::PRECONDITION_FAILED, "changed", message)
 }
 
-/// Returns what stands for a text: its SHA-256, in quotes as HTTP has them.
+/// Returns the etag of a text: its SHA-256 in quotes, as HTTP requires.
 fn etag(text: &str) -> String {
     let digest = Sha256::digest(text.as_bytes());
     let hex: String = digest.iter().map(|byte| format!("{byte:02x}")).collect();

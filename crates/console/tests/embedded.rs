@@ -1,4 +1,4 @@
-//! The page is embedded by the compiler alone: whoever builds the program needs no Node.
+//! The page is embedded by the compiler alone: building the program needs no Node.
 
 #![expect(clippy::unwrap_used, reason = "a failed test panics")]
 

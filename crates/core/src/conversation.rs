@@ -117,7 +117,7 @@ fn templates(text: &Text) -> impl Iterator<Item = &Template> {
     })
 }
 
-/// Tells whether the conversation must be condensed before the stage of `frame` sees it.
+/// Returns whether the conversation must be condensed before the stage of `frame` sees it.
 pub(crate) fn is_too_long(machine: &Machine, frame: &Frame) -> bool {
     let sees = |stage: &ModelStage| stage.history;
     let (Some(condensing), Some(dialogue), true) = (

@@ -204,7 +204,7 @@ impl<'a> Work<'a> {
         Ok((frame, state_of(machine, frame)?))
     }
 
-    /// Tells whether the frame at `path` exists and no branch around it has ended.
+    /// Returns whether the frame at `path` exists and no branch around it has ended.
     fn is_open(&self, path: &FramePath) -> bool {
         let mut frame = &self.run.root;
         for name in path.names() {

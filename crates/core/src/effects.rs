@@ -120,7 +120,7 @@ pub(crate) fn late_ms(state: &State, running: &Running) -> Option<u64> {
     Some(running.since_ms.saturating_add(limit))
 }
 
-/// Tells whether a stage waits for a person's answer about one of its calls.
+/// Returns whether a stage waits for a person's answer about one of its calls.
 #[must_use]
 pub fn asks(frame: &Frame) -> bool {
     let calls = frame

@@ -178,7 +178,7 @@ fn listed(frame: &Frame) -> Value {
     Conversation::listed(&task_of(frame))
 }
 
-/// Tells whether two values are equal; numbers are compared by value.
+/// Returns whether two values are equal; numbers are compared by value.
 fn is_same(one: Option<&Value>, other: Option<&Value>) -> bool {
     match (one, other) {
         (Some(one), Some(other)) => deep_equal(one, other),

@@ -84,7 +84,7 @@ pub fn step(machine: &Machine, run: &Run, path: &FramePath) -> Option<Step> {
 /// Message for a model call that is refused because [`is_spent`] is true.
 pub(crate) const SPENT: &str = "the run has spent what it may on models: no further call is made";
 
-/// Tells whether the run has spent its budget for models.
+/// Returns whether the run has spent its budget for models.
 pub(crate) fn is_spent(machine: &Machine, run: &Run) -> bool {
     let budget = machine.stages.as_ref().map(|rules| rules.budget);
     let budget = budget.unwrap_or_default();

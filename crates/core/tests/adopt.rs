@@ -1,4 +1,4 @@
-//! A run of steps moves to another version of its workflow.
+//! A durable run moves to another version of its workflow.
 
 use interlock_core::{
     Reply,
@@ -13,7 +13,7 @@ use interlock_core::{
 use interlock_expr::text::Places;
 use serde_json::{Value, json};
 
-/// A run, driven by hand, with the machine it follows now.
+/// A run that the test drives, with the machine it follows now.
 struct Driven {
     machine: Machine,
     run: Run,
@@ -66,7 +66,7 @@ impl Driven {
         reply
     }
 
-    /// The path and the command of everything that is to be carried out.
+    /// Returns the path and the command of every effect that is to run.
     fn running(&self) -> Vec<(String, String)> {
         let effects = effects(&self.machine, &self.run);
         let command = |input: &Value| {
@@ -115,7 +115,7 @@ fn what_stands_is_begun_anew_as_the_other_version_says() {
     let states = json!({ "b": task(&text, Some("c")), "c": task(&plain("c"), None) });
     let other = machine("b", &json!({ "x": "2", "y": "new" }), &states);
     assert_eq!(driven.adopt(&other), Reply::Accepted);
-    // A variable that the run has keeps its value.
+    // A variable that exists in the run keeps its value.
     assert_eq!(driven.running(), [("b".to_owned(), "1new".to_owned())]);
     assert_eq!(driven.run.adopted, Some(other.hash));
     driven.end(ActivityOutcome::done(""));
@@ -166,7 +166,7 @@ fn a_completed_run_moves_nowhere_and_takes_no_variables() {
     assert!(matches!(reply, Reply::Refused(_)));
 }
 
-/// A fork of two branches, each one state; `done` is where both go.
+/// Returns a machine with a fork of two branches, one state each; both lead to `done`.
 fn forked(second: &str) -> Machine {
     let states = json!({
         "par": {
@@ -211,7 +211,7 @@ fn other_branches_are_another_path() {
     assert!(matches!(driven.adopt(&forked("z")), Reply::Refused(_)));
 }
 
-/// A call of one of two machines that are alike.
+/// Returns a machine that calls one of two identical machines.
 fn calling(called: &str) -> Machine {
     let inner =
         |id: &str| json!({ "id": id, "initial": "in", "states": { "in": task(&plain(id), None) } });
@@ -235,7 +235,7 @@ fn another_called_machine_is_another_path() {
     );
     let reply = driven.adopt(&calling("two"));
     assert!(matches!(reply, Reply::Refused(_)), "{reply:?}");
-    // A state that forks where the run has called is no less another.
+    // A state that forks where the run has called is a different state, too.
     let mut forks = forked("y");
     let par = forks.states.shift_remove("par").unwrap();
     forks.states.insert("c".into(), par);

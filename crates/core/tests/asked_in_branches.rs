@@ -1,4 +1,4 @@
-//! Calls that wait for a person in several branches at once.
+//! Calls in several branches that wait for a person at once.
 
 use interlock_core::{
     Reply,
@@ -22,7 +22,7 @@ struct Played {
 }
 
 impl Played {
-    /// Two branches at work, in each of which a person is asked about calls that are not listed.
+    /// Starts a run with two working branches, in which unlisted calls are asked about.
     fn new() -> Self {
         let work = json!({"policy": {"allowed_tools": ["Read"], "on_denied": "ask"}, "on": {}});
         let is_final = json!({"activity": {"final": {"outcome": "success"}}});
@@ -74,7 +74,7 @@ impl Played {
         assert!(matches!(reply, Reply::Ask(_)), "{branch} {id}: {reply:?}");
     }
 
-    /// The branches of what waits.
+    /// Returns the branches of the pending requests.
     fn waiting(&self) -> Vec<String> {
         let all = pending(&self.machine, &self.run);
         all.iter().map(|one| one.path().to_string()).collect()
@@ -137,7 +137,7 @@ fn a_call_that_runs_settles_no_question_of_another_branch() {
         played.proposes(first, "c1", "Write");
         played.proposes(second, "c2", "Write");
         assert_eq!(played.waiting(), [first, second]);
-        // Its question has been closed before it runs.
+        // Its question is closed before it runs.
         played.ask(CommandKind::ClosePrompts {
             session: "s".to_owned(),
             agent: None,
@@ -158,7 +158,7 @@ fn a_call_that_runs_settles_no_question_of_another_branch() {
     }
 }
 
-/// A call of `Read` by an agent in a branch.
+/// Returns a call of `Read` by an agent in a branch.
 fn reading(branch: Option<&str>, agent: Option<&str>, id: &str) -> CommandKind {
     CommandKind::Propose(Box::new(ToolCall {
         digest: Digest::new(id),
@@ -294,7 +294,7 @@ fn what_a_called_machine_asked_is_void_once_it_has_returned() {
         approved_by: None,
     };
     assert_eq!(played.ask(CommandKind::Transition(go)), Reply::Accepted);
-    // Only the transition of the state that had called it waits.
+    // Only the transition of the state that called it is pending.
     assert_eq!(played.waiting(), [""]);
     assert!(played.run.requests.is_empty());
 }

@@ -1,4 +1,4 @@
-//! Sub-agents in open branches: where the calls of the main agent count, and what a sub-agent that has stopped keeps.
+//! Sub-agents in open branches: where the main agent's calls count, and what a stopped sub-agent keeps.
 
 use interlock_core::{
     Decision, Reply, addressed,
@@ -15,7 +15,7 @@ use serde_json::json;
 
 use crate::support::{call::call, started::started};
 
-/// A fork into the branches `a` and `b`; those named in `nested` fork again, into `c` and `d`.
+/// Returns a machine with a fork into the branches `a` and `b`; those in `nested` fork again, into `c` and `d`.
 fn machine(nested: &[&str]) -> Machine {
     let branches = |names: [&str; 2], initial: &dyn Fn(&str) -> &'static str| {
         let of = |name: &str| json!({"initial": initial(name), "terminal": "over"});
@@ -129,7 +129,7 @@ fn who_takes_a_branch_takes_it_whole_from_those_who_had_stopped_there() {
     }
 }
 
-/// Says where a command of `agent` goes that names `branch`, or why it goes nowhere.
+/// Returns the path that a command of `agent` with `branch` is addressed to, or the refusal.
 fn goes(machine: &Machine, run: &Run, branch: Option<&str>, agent: Option<&str>) -> String {
     let agent = agent.map(AgentId::new);
     match addressed(machine, run, branch, agent.as_ref()) {
@@ -165,7 +165,7 @@ fn a_branch_is_found_by_its_name_without_the_names_of_called_machines() {
         ("a/c/c", first.to_owned()),
         ("b/d", last.to_owned()),
         (last, last.to_owned()),
-        // Of two branches neither is left out.
+        // Between two branches, there is no default.
         ("c", unknown("c")),
         ("a/e", unknown("a/e")),
         ("b/d/x", unknown("b/d/x")),
@@ -195,7 +195,7 @@ fn what_no_branch_takes_is_told_why() {
         (Some("a"), Some("one"), "a"),
         (Some("b"), Some("one"), elsewhere),
         (Some("a"), Some("three"), held),
-        // Who only looks may look where another works.
+        // A call that only reads may be made in a branch where another agent works.
         (Some("a"), None, "a"),
     ] {
         let found = goes(&machine, &run, branch, agent);
@@ -227,7 +227,7 @@ fn a_fork_lets_sub_agents_start_unless_the_state_disallows_it() {
             _ => "",
         };
         assert_eq!(found, wanted, "{disallowed}");
-        // Work that is not listed stays refused beside it.
+        // In addition, an unlisted call is still refused.
         let work = proposes(&machine, &run, CallKind::Other, None).reply;
         assert!(matches!(work, Reply::Refused(_)), "{disallowed}");
     }

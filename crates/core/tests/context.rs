@@ -1,4 +1,4 @@
-//! How much the context may hold.
+//! Limits on the size of the context.
 
 use interlock_core::{
     Reply,
@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 
 use crate::support::started::started;
 
-/// A run whose context may hold 100 bytes.
+/// A run whose context is limited to 100 bytes.
 struct Play {
     machine: Machine,
     run: Run,
@@ -71,12 +71,12 @@ fn object(data: &Value) -> Object {
     data.as_object().unwrap().clone()
 }
 
-/// Text of so many bytes under a key.
+/// Returns data with a text of this many bytes under a key.
 fn of(key: &str, bytes: usize) -> Value {
     json!({ key: "x".repeat(bytes) })
 }
 
-/// Sends each data in turn; tells which were taken.
+/// Sends each data in turn; returns which were accepted.
 fn taken(data: &[Value]) -> Vec<bool> {
     let mut play = Play::new();
     data.iter().map(|data| play.send("SET", data)).collect()
@@ -101,7 +101,7 @@ fn whichever_way_data_comes_in_the_context_is_bounded() {
             assert_eq!(waits, fits && event == "SHOW", "{event} {bytes}");
         }
     }
-    // A person's data is added to what was asked, and the question stays open where it does not fit.
+    // A person's data is added to the requested data, and the request stays open if the sum does not fit.
     for (asked, added, fits) in [(5, 5, true), (30, 30, false), (5, 80, false)] {
         let mut play = Play::new();
         assert!(play.send("SET", &of("k", 20)));
@@ -119,7 +119,7 @@ fn whichever_way_data_comes_in_the_context_is_bounded() {
 
 #[test]
 fn the_limit_itself_still_fits() {
-    // `{"k":"…"}` is 8 bytes around the text, and `{}` is what is kept beside it.
+    // `{"k":"…"}` is 8 bytes around the text, and `{}` is stored besides.
     assert_eq!(taken(&[of("k", 90)]), [true]);
     assert_eq!(taken(&[of("k", 91)]), [false]);
 }

@@ -1,4 +1,4 @@
-//! Lines with a conversation: what outputs and people do to it, and what templates see of it.
+//! Conversations of regions: how outputs and people change them, and what templates can read from them.
 
 use std::collections::BTreeMap;
 
@@ -17,7 +17,7 @@ use interlock_core::{
 };
 use serde_json::{Value, json};
 
-/// What a person is asked before the state of a frame begins.
+/// Returns the question before the state of a frame begins.
 fn asked_at(frame: &Frame) -> String {
     match &frame.stay.request().unwrap().about {
         About::Entry { message } => message.clone(),
@@ -25,7 +25,7 @@ fn asked_at(frame: &Frame) -> String {
     }
 }
 
-/// A run that is asked one thing after the other.
+/// A run to which the test sends one command after the other.
 struct Driven {
     machine: Machine,
     run: Run,
@@ -64,7 +64,7 @@ impl Driven {
         };
         let decision = decide(&self.machine, &self.run, &command);
         for event in &decision.events {
-            // What is folded is what the log gives back.
+            // Events are folded as they are read back from the log.
             let text = serde_json::to_string(event).unwrap();
             let event: Event = serde_json::from_str(&text).unwrap();
             self.run = evolve(self.run.clone(), &event);
@@ -113,7 +113,7 @@ impl Driven {
     }
 }
 
-/// A machine of states that run a task each; `states` are laid over `{activity, data}`.
+/// Returns a machine of states that run a task each; `states` override `{activity, data}`.
 fn machine(initial: &str, strict: bool, states: Value) -> Value {
     let mut all = BTreeMap::new();
     for (name, state) in states.as_object().unwrap() {
@@ -138,7 +138,7 @@ fn end() -> Value {
     json!({ "activity": { "final": { "outcome": "success" } }, "data": null })
 }
 
-/// To `then` where the output has a `count` over 3, else to `otherwise`.
+/// A transition to `then` if the output's `count` is over 3, otherwise to `otherwise`.
 fn guarded(then: &str, otherwise: &str) -> Value {
     json!({ "done": { "transitions": [
         { "guards": [{ "inline": { "field": { "field": "count", "op": "gt", "value": 3, "from": "output" } } }],
@@ -239,7 +239,7 @@ fn an_edit_takes_the_output_back_and_the_way_on_is_chosen_again() {
         "the other state is asked about, too"
     );
 
-    // The same state again needs no second yes.
+    // The same state does not need a second approval.
     let mut same = driven.run.clone();
     std::mem::swap(&mut driven.run, &mut same);
     driven.ask(CommandKind::Approve(answer(Some(r#"{"count": 10}"#), None)));
@@ -427,7 +427,7 @@ fn what_is_listed_of_an_output_is_a_list_an_object_or_its_text() {
         (json!("plain"), json!("plain")),
         (json!("[1, 2]"), json!([1, 2])),
         (json!("{\"a\": 1}"), json!({"a": 1})),
-        // The text of one value stays the text that was said.
+        // A text with a single value stays as it was written.
         (json!("5"), json!("5")),
         (json!("true"), json!("true")),
         (json!("null"), json!("null")),

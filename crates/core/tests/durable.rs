@@ -1,4 +1,4 @@
-//! Durable runs: effects whose start is an event, tries, items, branches that settle, going on after a failure.
+//! Durable runs: effects whose start is an event, attempts, items, branches that settle, continuing after a failure.
 
 mod approvals;
 mod branches;

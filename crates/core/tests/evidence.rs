@@ -38,9 +38,10 @@ fn machine() -> Machine {
     .unwrap()
 }
 
-/// Makes a call of the kind its id begins with; `@` names the sub-agent whose it is.
+/// Makes a call of the kind that its id begins with; `@` names its sub-agent.
 ///
-/// A person is asked about an `ask`, which writes. `line` runs the check, `hidden` hides how it ends, `build` runs other code before it; `lineto` is foreseen to write.
+/// A person is asked about an `ask`, which writes. `line` runs the check, `hidden` hides its exit code, `build` runs
+/// other code before it; `lineto` is expected to write.
 fn call(id: &str) -> ToolCall {
     let (kind, tool) = match id {
         id if id.starts_with("write") => (CallKind::Edit, "Write"),
@@ -93,7 +94,8 @@ fn call(id: &str) -> ToolCall {
     }
 }
 
-/// Tells what the client says of a call: `id`, or `id:path` of one that was seen to write; no id: it does not say which.
+/// Returns the client's report of a call: `id`, or `id:path` of one that was seen to write; without an id, the client
+/// does not name the call.
 fn result(text: &str, ok: bool) -> CommandKind {
     let mut parts = text.split(':');
     let id = parts.next().unwrap();
@@ -115,9 +117,9 @@ fn written(path: &str) -> WrittenPath {
     }
 }
 
-/// Tells what `interlock exec` would of a line: `id:exit`, or `id:exit:path` of one that wrote.
+/// Returns the report of `interlock exec` about a line: `id:exit`, or `id:exit:path` of one that wrote.
 ///
-/// Behind `id?` its writes could not be seen; `-` is an exit that is not known.
+/// With `id?`, its writes could not be observed; `-` is an unknown exit code.
 fn line_end(text: &str) -> CommandKind {
     let mut parts = text.split(':');
     let named = parts.next().unwrap();
@@ -146,10 +148,10 @@ fn transition() -> CommandKind {
     })
 }
 
-/// Plays calls; returns the run as it is then, and whether `DONE` is allowed.
+/// Plays calls; returns the run after them, and whether `DONE` is allowed.
 ///
-/// `+id` begins one, `-id` and `!id` are the client's word that it ended well or failed, `>id` and `<id:exit` are
-/// `interlock exec`'s of its line, `~agent` is the end of a sub-agent, `?` asks for `DONE` before and is refused.
+/// `+id` begins a call; `-id` and `!id` are the client's reports that it succeeded or failed; `>id` and `<id:exit` are
+/// those of `interlock exec` about its line; `~agent` ends a sub-agent; `?` requests `DONE`, which is refused.
 fn play(steps: &str) -> (Run, bool) {
     let machine = machine();
     let mut run = started(&machine);
@@ -211,7 +213,7 @@ fn an_edit_counts_until_it_has_ended() {
         ("+check1 -check1", true),
         ("+write1 -write1 +check1 -check1", true),
         ("+check1 -check1 +write1 -write1", false),
-        // It was allowed before the check, but its bytes may have landed after it.
+        // It was allowed before the check, but its bytes may have been written after it.
         ("+write1 +check1 -check1 -write1", false),
         ("+write1 +check1 -write1 -check1", false),
         ("+write1 +check1 -check1 -write1 +check2 -check2", true),
@@ -222,12 +224,12 @@ fn an_edit_counts_until_it_has_ended() {
 fn an_open_edit_is_an_edit() {
     check(&[
         ("+write1 +check1 -check1", false),
-        // Where the agent goes on, its own call without a result is over.
+        // If the agent continues, its own call without a result counts as ended.
         ("+write1 +check1 -check1 ? +check2 -check2", true),
-        // Its true end may come all the same.
+        // Its real end may be reported later.
         ("+write1 +check1 -check1 ? +check2 -check2 -write1", false),
         ("+write1 +check1 -check1 ? +check2 -write1 -check2", false),
-        // That of a sub-agent may wait for a person.
+        // A sub-agent's call may be waiting for a person.
         ("+write1@a +check1 -check1 ? +check2 -check2", false),
         (
             "+write1@a +check1 -check1 ? -write1@a +check2 -check2",
@@ -249,12 +251,12 @@ fn a_newer_call_without_an_end_suspends_older_success() {
         ("+line1 >line1 <line1:0 +line2 >line2 -line2", false),
         ("+line1 >line1 <line1:0 +line2 -line2", false),
         ("+line1 >line1 <line1:0 +line2 >line2 <line2:0", true),
-        // Whatever its end could prove: it may fail.
+        // Whatever its success could prove, it may fail.
         ("+line1 >line1 <line1:0 +hidden2", false),
         ("+line1 >line1 <line1:0 +hidden2 >hidden2", false),
         ("+line1 >line1 <line1:0 +build2", false),
         ("+hidden1 +line2 >line2 <line2:0", true),
-        // Other evidence is not a newer call of it.
+        // Other evidence is not a newer call of the same check.
         ("+check1 -check1 +line2", true),
         ("+line1 >line1 <line1:0 +check2", true),
     ]);
@@ -271,7 +273,7 @@ fn what_a_call_was_seen_to_write_is_an_edit_however_it_ended() {
         ("+check1 -check1 +check2 !check2:a", false),
         ("+check1 -check1 +line1 >line1 <line1:0:a", false),
         ("+check1 -check1 +line1 >line1 <line1:1:a", false),
-        // What ended before the check began has aged nothing.
+        // A call that ended before the check began does not invalidate it.
         ("+line1 !line1:a +check1 -check1", true),
         ("+line1 >line1 <line1:1:a +check1 -check1", true),
     ]);
@@ -282,10 +284,10 @@ fn a_check_covers_what_its_own_line_did_before_it_and_nothing_else() {
     check(&[
         ("+build1 >build1 <build1:0", true),
         ("+build1 >build1 <build1:1", false),
-        // What was seen written may have been written behind the check.
+        // Observed writes may have been made after the check.
         ("+build1 >build1 <build1:0:a", false),
         ("+build1 >build1 -build1 <build1:0:a", false),
-        // So may have been what others wrote meanwhile.
+        // So may the writes of others in the meantime.
         ("+write1 -write1 +build1 >build1 <build1:0", true),
         ("+build1 >build1 +write1 -write1 <build1:0", false),
         ("+build1 +line2 -line2:a >build1 <build1:0", false),
@@ -306,11 +308,11 @@ fn the_end_of_a_carried_line_counts_whatever_its_client_says() {
             "+line1 >line1 <line1:0 -line1 +line2 >line2 <line2:2",
             false,
         ),
-        // A line ends once.
+        // A line ends only once.
         ("+line1 >line1 <line1:1 <line1:0", false),
         ("+line1 >line1 <line1:0 <line1:1", true),
         ("+line1 >line1 <line1:1 <line1:0 -line1", false),
-        // In the background: the client tells of its start alone.
+        // In the background: the client reports only its start.
         ("+line1 >line1 -line1", false),
         ("+line1 >line1 -line1 <line1:0", true),
         ("+line1 >line1 -line1 <line1:1", false),
@@ -324,27 +326,27 @@ fn what_a_line_was_seen_to_write_raises_at_its_end() {
         ("+line1 >line1 <line1:1:db/x", "review"),
         ("+line1 >line1 <line1:0:db/x !line1", "review"),
         ("+line1 >line1 -line1 <line1:0:db/x", "review"),
-        // A call that is not known any more, and one whose line has ended before.
+        // A call that is no longer known, and one whose line has ended before.
         ("<line0:0:db/x", "review"),
         ("+line1 >line1 <line1:0 -line1 <line1:0:db/x", "review"),
         ("+line1 >line1 <line1:0 -line1 <line1:0:src/x", "work"),
         ("+line1 >line1 <line1:0:src/x -line1", "work"),
-        // The comparison did not see the write that was foreseen.
+        // The comparison did not find the expected write.
         ("+lineto1 >lineto1 <lineto1:0 -lineto1", "work"),
         ("+lineto1 >lineto1 <lineto1:- -lineto1", "work"),
-        // It goes on; its client tells of its start alone.
+        // It is still running; its client reports only its start.
         ("+lineto1 >lineto1 -lineto1", "work"),
-        // What was seen of its end is not assumed otherwise when the agent goes on.
+        // The observed end is not replaced by an assumption when the agent continues.
         ("+lineto1 >lineto1 <lineto1:0 ?", "work"),
         ("+lineto1 >lineto1 ?", "review"),
-        // What it wrote could not be seen: what was foreseen counts once it has succeeded, or may have.
+        // Its writes could not be observed: the expected ones count if it has succeeded, or may have.
         ("+lineto1 >lineto1 <lineto1?:0", "review"),
         ("+lineto1 >lineto1 <lineto1?:1", "work"),
         ("+lineto1 >lineto1 <lineto1?:1 ?", "work"),
         ("+lineto1 >lineto1 <lineto1?:-", "work"),
         ("+lineto1 >lineto1 <lineto1?:- ?", "review"),
         ("+lineto1 >lineto1 <lineto1?:- -lineto1", "review"),
-        // Not carried: its client's word is all there is.
+        // Not run by `interlock exec`: only the client's report is known.
         ("+lineto1 -lineto1", "review"),
         ("+lineto1 !lineto1", "work"),
     ] {
@@ -362,10 +364,10 @@ fn a_call_that_a_person_is_asked_about_is_an_edit_once_it_runs() {
         ("+check1 -check1 +ask1 !ask1", false),
         ("+ask1 +check1 -check1 -ask1", false),
         ("+ask1 +check1 -ask1 -check1", false),
-        // Its line began: it runs, and nobody needs to be asked any more.
+        // Its line began: the call runs, and nobody needs to be asked any more.
         ("+check1 -check1 +ask1 >ask1", false),
         ("+ask1 >ask1 +check1 -check1", false),
-        // Of an agent that has stopped: nobody let it run.
+        // Of an agent that has stopped: nobody allowed it.
         ("+ask1@a ~a +check1 -check1", true),
     ]);
     let open = |steps: &str| {
@@ -384,7 +386,7 @@ fn a_result_without_an_id_is_of_the_newest_call_that_may_still_end() {
         ("+check1 +check2 -", &["check1"][..]),
         ("+check1 +check2 - -", &[]),
         ("+check1 +ask2 -", &["ask2"]),
-        // What a transition took for ended is told of by its id alone.
+        // A call that a transition assumed to have ended is reported by its id alone.
         ("+check1 +write2 ? -", &["write2"]),
         ("+check1 +line2 >line2 -line2 -", &["line2"]),
     ] {
@@ -433,7 +435,7 @@ fn files_that_changed_before_a_call_make_older_evidence_stale_alone() {
             .filter(|seen| seen.is_before_an_edit(&after));
         assert_eq!(stale.count(), stales, "{before}");
     }
-    // The line is the oldest there is: nothing stands that the change could make stale.
+    // The line is the oldest event: there is no evidence that the change could invalidate.
     let (run, _) = play("+line1 >line1 <line1:0");
     let kind = CommandKind::ReportFiles {
         files: vec!["a".to_owned()],

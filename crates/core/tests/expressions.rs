@@ -1,4 +1,4 @@
-//! Conditions written as text route a run, over the output and the context.
+//! Conditions written as text route a run, by the output and the context.
 
 use interlock_core::{
     command::{Command, CommandKind},
@@ -23,7 +23,7 @@ fn over_ten(name: &str) -> Expression {
     expression
 }
 
-/// Starts a run that ends well where the guard holds, and tells how it ended.
+/// Starts a run that succeeds if the guard holds, and returns its outcome.
 fn outcome(expression: &Expression, context: &Value) -> Outcome {
     let guard =
         json!({ "inline": { "expression": { "text": "n > 10", "expression": expression } } });

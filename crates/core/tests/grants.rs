@@ -1,5 +1,5 @@
-//! Grants of model stages under anything that is asked of a run, in any order: each yes is used once, and for
-//! the call that it was asked about.
+//! Grants of model stages under arbitrary commands in any order: each approval is used once, and for the call that it
+//! was requested for.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -20,7 +20,7 @@ use interlock_core::{
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
-/// A fork of two stages that may only read.
+/// Returns a machine with a fork of two stages that may only read.
 fn machine() -> Machine {
     let stage = json!({"stage": {
         "body": [{"plain": "work"}],
@@ -49,20 +49,20 @@ fn machine() -> Machine {
     .unwrap()
 }
 
-/// Something that happens to a run.
+/// A step of a test.
 #[derive(Debug, Clone)]
 enum Happens {
-    /// The model of a stage says a message with these calls; two of one number are the same call.
+    /// The model of a stage sends a message with these calls; equal numbers are the same call.
     Message(bool, Vec<u8>),
-    /// A person answers a request that is open, was answered, or never was.
+    /// A person answers a request that is open, was answered, or never existed.
     Answer(bool, usize),
-    /// A person answers without saying what.
+    /// A person answers without naming a request.
     AnswerWhatever(bool),
-    /// Nobody will answer.
+    /// The request is closed without an answer.
     Close(bool),
-    /// A call is proposed with other arguments than the message had.
+    /// A call is proposed with arguments other than those in the message.
     Forged(bool, u8),
-    /// Who carried it out is gone.
+    /// The process that ran it is gone.
     Lost,
     /// Time passes.
     Later,
@@ -90,12 +90,12 @@ fn digest(number: u8) -> Digest {
     Digest::new(format!("digest-{number}"))
 }
 
-/// A run, all that was recorded of it, and every request that there ever was.
+/// A run, its recorded events, and every request so far.
 struct Played {
     machine: Machine,
     run: Run,
     events: Vec<Event>,
-    /// What each request was about.
+    /// The subject of each request.
     requests: BTreeMap<ApprovalId, (CallId, Digest)>,
     at_ms: u64,
 }
@@ -162,7 +162,7 @@ impl Played {
         FramePath::root().child(if left { "left" } else { "right" })
     }
 
-    /// Does what the stages want done, until each waits for its model or a person.
+    /// Performs what the stages need, until each waits for its model or a person.
     fn go_on(&mut self) {
         for path in [Self::path(true), Self::path(false)] {
             while let Some(command) = self.wanted(&path) {
@@ -252,7 +252,7 @@ impl Played {
         self.ask(command);
     }
 
-    /// Proposes a call under the id of another, as one who has seen a yes would.
+    /// Proposes a call under the id of another, like an attacker who knows about the approval.
     fn forge(&mut self, left: bool, number: u8) {
         let path = Self::path(left);
         let calls = self
@@ -304,7 +304,7 @@ fn message(calls: &[u8]) -> ModelMessage {
     }
 }
 
-/// Checks all that was recorded against what was asked.
+/// Checks the recorded events against the requests.
 fn check(played: &Played) {
     let mut used = BTreeSet::new();
     let mut granted = BTreeSet::new();
@@ -347,7 +347,7 @@ fn check(played: &Played) {
 }
 
 fn evolve_again(run: Run, event: &Event) -> Run {
-    // As it is read back after a crash.
+    // As read back after a crash.
     let text = serde_json::to_string(event).unwrap();
     evolve(run, &serde_json::from_str(&text).unwrap())
 }
@@ -373,7 +373,7 @@ proptest! {
 
 #[test]
 fn what_is_generated_reaches_all_that_is_checked() {
-    // Enough of it gets as far as yeses, noes and running out of time.
+    // Enough steps reach approvals, denials and timeouts.
     let mut played = Played::begun();
     for what in [
         Happens::Message(true, vec![1, 0, 2]),
@@ -422,7 +422,7 @@ fn the_failure_that_ends_a_fork_cuts_off_its_other_branches() {
     assert_eq!(of_right, ["StageExited", "BranchEnded"]);
 }
 
-/// Plays a message of two calls of `Read`, of which the first is proposed; says what comes next.
+/// Plays a message of two calls of `Read`, of which the first is proposed; returns the next step.
 fn after_the_first_of_two(reads: bool, only_reads: bool) -> Option<Step> {
     let mut played = Played::begun();
     let path = Played::path(true);

@@ -1,4 +1,4 @@
-//! Guards made of guards: what cannot be told stays so, and what repeats is asked once.
+//! Composed guards: unknown results stay unknown, and repeated guards are evaluated once.
 
 use std::sync::Arc;
 
@@ -18,17 +18,17 @@ use serde_json::{Map, Value, json};
 use crate::support::choice::choice;
 use crate::support::started::started;
 
-/// A guard that holds.
+/// Returns a guard that holds.
 fn yes() -> Value {
     json!({ "inline": { "field": { "field": "one", "op": "eq", "value": 1 } } })
 }
 
-/// A guard that does not.
+/// Returns a guard that does not hold.
 fn no() -> Value {
     json!({ "inline": { "field": { "field": "one", "op": "eq", "value": 2 } } })
 }
 
-/// A guard that cannot be evaluated: nothing is called `absent`.
+/// Returns a guard that cannot be evaluated, because `absent` does not exist.
 fn unknown() -> Value {
     let mut expression = Expression::default();
     let name = expression.push(Node::Name("absent".to_owned()));
@@ -53,7 +53,7 @@ fn named(name: &str) -> Value {
     json!({ "named": name })
 }
 
-/// Tells whether a transition with this guard is taken.
+/// Returns whether a transition with this guard is taken.
 fn holds(guard: &Value, guards: &Map<String, Value>) -> bool {
     let run = started(&choice(guard, &json!(guards), &json!({ "one": 1 })));
     matches!(
@@ -65,7 +65,7 @@ fn holds(guard: &Value, guards: &Map<String, Value>) -> bool {
     )
 }
 
-/// Returns guards `g0`, `g1`, … of which each is made of the next, the last of `last`.
+/// Returns guards `g0`, `g1`, …, each composed of the next, and the last of `last`.
 fn chain(length: usize, of: impl Fn(Value) -> Value, last: Value) -> Map<String, Value> {
     let mut guards = Map::new();
     for at in 0..length {
@@ -97,7 +97,7 @@ fn what_cannot_be_evaluated_holds_neither_way() {
         (not(any(&[unknown(), yes()])), false),
         (all(&[unknown(), yes()]), false),
         (not(all(&[unknown(), yes()])), false),
-        // One part that does not hold is enough, wherever it stands.
+        // One part that does not hold is sufficient, at any position.
         (not(all(&[unknown(), no()])), true),
         (not(all(&[no(), unknown()])), true),
         (named("nobody"), false),
@@ -108,10 +108,10 @@ fn what_cannot_be_evaluated_holds_neither_way() {
     }
 }
 
-/// What a guard comes to; `None`: it cannot be told.
+/// The result of a guard; `None` if it is unknown.
 type Known = Option<bool>;
 
-/// A guard that comes to what is said.
+/// Returns a guard with this result.
 fn guard_of(known: Known) -> Value {
     match known {
         Some(true) => yes(),
@@ -131,7 +131,7 @@ fn guards_of_guards_come_to_what_logic_of_three_values_says() {
             .collect();
         lists.extend(longer);
     }
-    // Who decides alone, and what comes of it where nobody does and nothing is unknown.
+    // The value that decides alone, and the result if no part has it and none is unknown.
     let comes_to = |list: &[Known], decides: bool| match list {
         list if list.contains(&Some(decides)) => Some(decides),
         list if list.contains(&None) => None,
@@ -151,7 +151,7 @@ fn guards_of_guards_come_to_what_logic_of_three_values_says() {
                 known == Some(false),
                 "{list:?} {negated}"
             );
-            // The same below one more guard, of either kind.
+            // The same inside one more guard, of either kind.
             for inner in [
                 any(std::slice::from_ref(&guard)),
                 all(std::slice::from_ref(&guard)),
@@ -187,7 +187,7 @@ fn guards_whose_parts_repeat_are_asked_once() {
     assert!(!holds(&named("g0"), &chain(60, either, unknown())));
 }
 
-/// Says of a guard what it misses: its name, why, and the key it read.
+/// Returns what a guard lacks: its name, the reason, and the key it read.
 fn missed(guard: &Value, context: &Value, output: Value) -> String {
     let machine = choice(guard, &json!({ "g": no()["inline"] }), context);
     let mut run = started(&machine);
@@ -273,7 +273,7 @@ fn a_guard_says_what_it_saw_and_what_it_wanted() {
             json!(null),
             String::new(),
         ),
-        // Text is not ordered.
+        // Texts cannot be ordered.
         (
             of_context("text", "gt", json!("abb")),
             json!(null),
@@ -349,7 +349,7 @@ fn a_guard_says_what_it_saw_and_what_it_wanted() {
             json!(null),
             "/list/1: `/list/1` is \"x\", wanted eq \"z\" (list)".into(),
         ),
-        // What the output holds is not a key of the context.
+        // A field of the output is not a key of the context.
         (
             field("code", "eq", Some(json!(0)), "output"),
             json!({"code": 1}),
@@ -367,7 +367,7 @@ fn a_guard_says_what_it_saw_and_what_it_wanted() {
             "output: it is \"no\", wanted `Yes`".into(),
         ),
         (output("1"), json!(1), "output: it is 1, wanted `1`".into()),
-        // A value is shown in at most 60 characters.
+        // A value is shown with at most 60 characters.
         (
             output("x"),
             json!("y".repeat(58)),
@@ -428,7 +428,7 @@ fn a_guard_says_what_it_saw_and_what_it_wanted() {
             json!(null),
             "code: it is none, wanted 3".into(),
         ),
-        // Nothing that failed is not a failure of code 0.
+        // The absence of a failure is not a failure with code 0.
         (
             json!({ "inline": { "code": 0 } }),
             json!(null),

@@ -1,6 +1,6 @@
-//! Recorded runs of every version of the log: they replay alike, for good.
+//! Recorded runs of every version of the log, which must always replay to the same state.
 //!
-//! A file holds events, a line each, and in its last line the run they fold to.
+//! A file contains events, one per line, and in its last line the run that they fold to.
 
 #![expect(
     clippy::disallowed_methods,

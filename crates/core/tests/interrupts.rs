@@ -1,4 +1,4 @@
-//! Matches of interrupts that wait for their turn, and how many may.
+//! Pending matches of interrupts, and their limit.
 
 use interlock_core::{
     call::WrittenPath,
@@ -13,17 +13,17 @@ use serde_json::json;
 
 use crate::support::started::started;
 
-/// Writes a file and tells that this ended.
+/// Writes a file and reports the end of the call.
 fn wrote(machine: &Machine, run: Run, id: &str, path: &str) -> Run {
     plays(machine, run, id, &[path], &[])
 }
 
-/// Writes files, and tells that this ended and which others were seen to be written.
+/// Writes the expected files, and reports the end of the call with the files observed to be written.
 fn plays(machine: &Machine, run: Run, id: &str, foreseen: &[&str], seen: &[&str]) -> Run {
     ends(machine, begins(machine, run, id, foreseen), id, seen)
 }
 
-/// Begins a call that is foreseen to write files.
+/// Begins a call that is expected to write files.
 fn begins(machine: &Machine, run: Run, id: &str, foreseen: &[&str]) -> Run {
     let write = |path: &&str| FileWrite {
         path: Some(format!("/p/{path}")),
@@ -55,7 +55,7 @@ fn begins(machine: &Machine, run: Run, id: &str, foreseen: &[&str]) -> Run {
     asks(machine, run, CommandKind::Propose(Box::new(call)))
 }
 
-/// Ends a call that was seen to write files.
+/// Ends a call that was observed to write files.
 fn ends(machine: &Machine, run: Run, id: &str, seen: &[&str]) -> Run {
     let written = |path: &&str| WrittenPath {
         path: format!("/p/{path}"),
@@ -110,7 +110,7 @@ fn matches_of_one_call_are_raised_in_the_order_of_the_workflow_however_each_was_
         "states": {"work": {"on": {}}, "one": away, "two": away, "three": away},
     }))
     .unwrap();
-    // Each file is foreseen, seen afterwards, both, or not written; in either order.
+    // Each file is expected, observed afterwards, both, or not written; in either order.
     for case in 0..64_usize {
         let of = |bit: usize| {
             let all = names.iter().enumerate();
@@ -133,7 +133,7 @@ fn matches_of_one_call_are_raised_in_the_order_of_the_workflow_however_each_was_
     }
 }
 
-/// Asks a run, which takes what it is asked.
+/// Submits a command, which must be accepted.
 fn asks(machine: &Machine, run: Run, kind: CommandKind) -> Run {
     let decision = decide(machine, &run, &Command { at_ms: 1, kind });
     assert!(
@@ -164,7 +164,7 @@ fn approves(machine: &Machine, run: Run) -> Run {
     asks(machine, run, CommandKind::Approve(yes))
 }
 
-/// `one` and `two` are looked at; from each one goes back, or leaves, with a person's yes.
+/// Returns a machine with the states `one` and `two` for reviews; each leads back, or out with a person's approval.
 fn reviewed() -> Machine {
     let interrupt = |file: &str| json!({"file_pattern": file, "target": file});
     let approved =
@@ -203,7 +203,7 @@ fn a_match_that_waits_is_raised_behind_the_approved_return_and_forgotten_by_any_
 fn what_matches_while_a_person_is_asked_is_raised_after_the_answer() {
     for yes in [true, false] {
         let machine = reviewed();
-        // It runs already when the person is asked, and is seen to have written afterwards.
+        // It runs already when the person is asked, and is observed to have written afterwards.
         let run = begins(&machine, started(&machine), "1", &[]);
         let run = sends(&machine, run, "SHIP");
         let run = ends(&machine, run, "1", &["two"]);
@@ -246,7 +246,7 @@ fn a_called_machine_has_interrupts_of_its_own() {
             }},
         }))
         .unwrap();
-        // Foreseen, and only seen afterwards.
+        // Expected, and only observed afterwards.
         let foreseen = plays(&machine, started(&machine), "c", &["one"], &[]);
         let seen = plays(&machine, started(&machine), "c", &[], &["one"]);
         let at = |run: &Run| run.root.regions.first().unwrap().frame.at.to_string();

@@ -1,4 +1,4 @@
-//! What is judged by facts that only the one who asks can know: how a call is held, what its size is.
+//! Judging by facts that only the caller can know: how a call is confined, and its size.
 
 use interlock_core::{
     Reply,
@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 
 use crate::support::{call::call, started::started};
 
-/// Judges a call with these facts under this policy; returns the code of a refusal, or nothing.
+/// Judges a call with these facts under this policy; returns the code of the refusal, or an empty text.
 fn judged(policy: &Value, kind: CallKind, tool: &str, given: &Value) -> String {
     match refused(policy, kind, tool, given) {
         Some(refusal) => refusal.code.as_str().to_owned(),
@@ -20,7 +20,7 @@ fn judged(policy: &Value, kind: CallKind, tool: &str, given: &Value) -> String {
     }
 }
 
-/// Judges a call with these facts under this policy; returns what is said against it.
+/// Judges a call with these facts under this policy; returns the refusal, if there is one.
 fn refused(policy: &Value, kind: CallKind, tool: &str, given: &Value) -> Option<Refusal> {
     let machine: Machine = serde_json::from_value(json!({
         "id": "m", "initial": "work",
@@ -53,7 +53,7 @@ fn refused(policy: &Value, kind: CallKind, tool: &str, given: &Value) -> Option<
     }
 }
 
-/// A command of these words, of which nothing else is known.
+/// Returns a command of these words, without other facts.
 fn command(text: &str, class: &str) -> Value {
     let words: Vec<Value> = text
         .split(' ')
@@ -104,7 +104,7 @@ fn what_holds_protected_things_is_not_removed_by_any_tool() {
         let found = judged(policy, CallKind::Edit, "Delete", &whole(removes));
         assert_eq!(found, wanted, "{policy} {removes}");
     }
-    // Where there are rules, a shell line is told by the rule about whole places what it may not do.
+    // If there are rules, a shell line is refused by the rule about whole places.
     for (policy, wanted) in [
         (&json!({}), "protected"),
         (&json!({"allowed_tools": ["Bash"]}), "outside_project"),
@@ -216,7 +216,7 @@ fn what_would_start_something_that_nothing_holds_passes_without_rules_or_by_its_
         (json!({}), CallKind::Edit, ""),
         (listed(&["Spawn"]), CallKind::Other, ""),
         (listed(&["Read", "Spawn"]), CallKind::Other, ""),
-        // Whoever lists everything has not named it, and a name says nothing of a tool of another kind.
+        // `*` does not name a tool, and a name does not apply to a tool of another kind.
         (listed(&["*"]), CallKind::Other, "tool_not_allowed"),
         (listed(&["Spaw?"]), CallKind::Other, "tool_not_allowed"),
         (listed(&["Spawn"]), CallKind::Edit, "tool_not_allowed"),
@@ -267,7 +267,7 @@ fn variables_and_files_of_secrets_are_known_by_their_names() {
         let found = judged(&policy, CallKind::Shell, "Bash", &facts);
         assert_eq!(found, if is_secret { "secret_read" } else { "" }, "{facts}");
     }
-    // Of code, a blank divides words, too.
+    // In code, a space separates words, too.
     let mut code = command("node -e x", "reader");
     code["words"][2] = json!({"literal": "open .env now"});
     code["hands_out"] = json!({"in_words": 1});
@@ -302,7 +302,7 @@ fn a_variable_passes_before_a_listed_command_where_an_entry_has_it() {
             false,
             "command_not_allowed",
         ),
-        // What changes programs is refused whoever lists it.
+        // Changes of programs are refused even if listed.
         (
             &["npm test", "env PATH=1 npm test"],
             "PATH",
@@ -328,7 +328,7 @@ fn beside_what_only_a_person_lists_no_variable_changes_programs() {
         ("privilege", true, "shell_unreadable"),
         ("system", false, ""),
         ("privilege", false, ""),
-        // Without a list, and without a person's entry, the kernel holds what a variable may do.
+        // Without a list and without a person's entry, the kernel confines the effect of a variable.
         ("project_code", true, ""),
     ] {
         let mut line = json!({"shell": {"commands": [command("make install", class)]},

@@ -1,4 +1,4 @@
-//! The keys by which an allow list and a person's earlier yes know a call: one for each thing it does.
+//! The keys by which an allow list and an earlier approval identify a call: one for each of its actions.
 
 use interlock_core::{
     call::{CallFacts, CallKind, ToolCall},
@@ -56,7 +56,7 @@ fn a_call_has_a_key_for_each_file_that_it_reads_or_writes() {
             json!([write(json!("/q/a"), json!(null))]),
             json!(["Copy:/q/a"]),
         ),
-        // What it would write is not known: no list holds that.
+        // Its writes are unknown, so no list can contain it.
         (
             json!(["b"]),
             json!([write(json!(null), json!(null))]),

@@ -1,4 +1,4 @@
-//! The engine in layers: each module knows only what stands below it, and is short enough to be read at once.
+//! The layers of the engine: each module uses only those below it, and is short enough to be read at once.
 #![expect(
     clippy::disallowed_methods,
     reason = "the engine touches no disk; a test reads its source"
@@ -10,9 +10,9 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// Every module of the engine, from the ground up, by the crate that it stands in.
+/// Every module of the engine, from the bottom up, by crate.
 const CRATES: &[(&str, &[&str])] = &[
-    // What a workflow compiles to.
+    // The compiled form of a workflow.
     (
         "machine",
         &[
@@ -30,7 +30,7 @@ const CRATES: &[(&str, &[&str])] = &[
             "machine",
         ],
     ),
-    // What a run is asked, what happened, and where it stands.
+    // Commands to a run, its events, and its state.
     (
         "run",
         &[
@@ -40,7 +40,7 @@ const CRATES: &[(&str, &[&str])] = &[
     ),
     // Whether a call may run, and whether a guard holds.
     ("judge", &["address", "holds", "judge"]),
-    // What follows for the run.
+    // The consequences for the run.
     (
         "core",
         &[
@@ -54,23 +54,23 @@ const CRATES: &[(&str, &[&str])] = &[
         ],
     ),
 ];
-/// Files that are one list from end to end.
+/// Files that consist of a single list.
 const LISTS: &[&str] = &["event.rs"];
-/// Lines that a file of the engine may have.
+/// Maximum number of lines in a file of the engine.
 const LINES_MAX: usize = 600;
 
-/// The folder of the crates.
+/// Returns the folder of the crates.
 fn crates() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
 }
 
-/// Every file of the engine but roots and tests, by its path below `src`, with its text.
+/// Returns every file of the engine except roots and tests, by its path below `src`, with its text.
 fn files() -> Vec<(String, String)> {
     let own = CRATES.iter().map(|(name, _)| *name);
     own.flat_map(files_of).collect()
 }
 
-/// The files of one crate.
+/// Returns the files of one crate.
 fn files_of(name: &str) -> Vec<(String, String)> {
     let source = crates().join(name).join("src");
     let mut found = Vec::new();
@@ -90,13 +90,13 @@ fn files_of(name: &str) -> Vec<(String, String)> {
     found
 }
 
-/// The module at the top in which a file lies.
+/// Returns the top-level module that contains a file.
 fn module(file: &str) -> &str {
     let first = file.split('/').next().unwrap_or_default();
     first.strip_suffix(".rs").unwrap_or(first)
 }
 
-/// Names of the root of the crate that a text uses, tests left out.
+/// Returns the names in the root of the crate that a text uses, except in tests.
 fn used(text: &str) -> BTreeSet<String> {
     let text = text.split("#[cfg(test)]").next().unwrap_or_default();
     let code = text
@@ -115,7 +115,7 @@ fn used(text: &str) -> BTreeSet<String> {
     names
 }
 
-/// The first name of each path in a group of uses.
+/// Returns the first name of each path in a group of a `use`.
 fn first_of_each(group: &str) -> Vec<String> {
     let mut names = Vec::new();
     let (mut depth, mut begins) = (0_u32, true);
@@ -176,7 +176,7 @@ fn each_layer_stands_in_its_crate() {
     }
 }
 
-/// The fields of a run are open to be looked at; what reaches into its frames to change them is `evolve` alone.
+/// The fields of a run are readable; only `evolve` may change its frames.
 #[test]
 fn only_evolve_changes_a_run() {
     let mut seen = 0;
@@ -185,7 +185,7 @@ fn only_evolve_changes_a_run() {
         for (file, text) in files_of(&name) {
             let defines = name == "run" && matches!(file.as_str(), "run.rs" | "run/stay.rs");
             let evolves = name == "core" && module(&file) == "evolve";
-            // Two of its steps use a limit up at once, which no event does.
+            // Two of its steps use up a limit at once, which no event does.
             let proves = name == "prove" && file == "perform.rs";
             for word in [
                 "frame_mut",
@@ -221,7 +221,7 @@ fn a_file_is_short_enough_to_be_read_at_once() {
     }
 }
 
-/// The reader of these tests sees each way of writing a path.
+/// The parser of these tests recognizes each way of writing a path.
 #[test]
 fn a_use_is_seen_however_it_is_written() {
     let text = "use crate::{\n    call::{CallKind, ToolCall},\n    names,\n};\n\
@@ -231,7 +231,7 @@ fn a_use_is_seen_however_it_is_written() {
     assert_eq!(seen, ["call", "judge", "names", "run"]);
 }
 
-/// The texts in quotes of a file's code, comments and tests left out.
+/// Returns the string literals in a file's code, except in comments and tests.
 fn texts(text: &str) -> Vec<&str> {
     let text = text.split("#[cfg(test)]").next().unwrap_or_default();
     let code = text
@@ -241,7 +241,7 @@ fn texts(text: &str) -> Vec<&str> {
         .collect()
 }
 
-/// Whether `name` stands in `text` as a word of its own.
+/// Returns whether `name` occurs in `text` as a separate word.
 fn names(text: &str, name: &str) -> bool {
     let is_part = |letter: char| letter.is_alphanumeric() || letter == '_';
     text.match_indices(name).any(|(at, _)| {
@@ -261,7 +261,7 @@ fn no_format_is_named() {
     }
 }
 
-/// The files of the chart: states, transitions, interrupts, calls and regions.
+/// Returns whether a file belongs to the chart: states, transitions, interrupts, calls and regions.
 fn is_chart(file: &str) -> bool {
     let own = ["settle", "transitions", "interrupts", "machines"];
     own.iter()
@@ -269,7 +269,7 @@ fn is_chart(file: &str) -> bool {
         || file.starts_with("decide/regions")
 }
 
-/// What the work of a run adds to its chart goes through `decide/hooks.rs` and `decide/failures.rs`.
+/// The work of a run affects its chart through `decide/hooks.rs` and `decide/failures.rs` only.
 #[test]
 fn the_chart_knows_no_kind_of_run_and_no_stage_or_conversation() {
     let mut seen = 0;
@@ -294,7 +294,7 @@ fn the_chart_knows_no_kind_of_run_and_no_stage_or_conversation() {
 
 #[test]
 fn one_file_decides_by_the_kind_of_a_run() {
-    // Where commands are dispatched, those are refused that a kind of run does not know.
+    // The dispatch of commands refuses those that a kind of run does not support.
     let dispatch = ["decide.rs", "decide/adopt.rs", "decide/durable.rs"];
     for (file, text) in files() {
         let decides = file.starts_with("decide") && !dispatch.contains(&file.as_str());
@@ -309,7 +309,7 @@ fn one_file_decides_by_the_kind_of_a_run() {
 
 #[test]
 fn no_tool_of_a_client_is_named() {
-    // What is one small word is a word of the language, too.
+    // A single lower-case word may also be an ordinary word.
     let is_a_name =
         |name: &&str| name.starts_with(|c: char| c.is_ascii_uppercase()) || name.contains('_');
     let tools: Vec<&str> = interlock_tool_names::known().filter(is_a_name).collect();
@@ -329,7 +329,7 @@ fn no_program_is_named() {
         "sed", "sudo", "tox", "uv", "yarn",
     ];
     for (file, text) in files() {
-        // Files that hold secrets have the names of the programs that keep them.
+        // Files with secrets have the names of the programs that store them.
         if file == "judge/secrets.rs" {
             continue;
         }

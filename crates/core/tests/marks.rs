@@ -1,4 +1,4 @@
-//! What follows from an allowed call: each fact of it that ages or proves something, alone and beside others.
+//! The marks of an allowed call: each fact that invalidates or provides evidence, alone and with others.
 
 use interlock_core::{
     call::{CallFacts, CallKind, ToolCall},
@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 
 use crate::support::started::started;
 
-/// A machine of one state without a policy, with these fields beside.
+/// Returns a machine of one state without a policy, with these additional fields.
 fn machine(beside: &Value) -> Value {
     let mut machine = json!({
         "id": "m", "initial": "work",
@@ -25,7 +25,7 @@ fn machine(beside: &Value) -> Value {
     machine
 }
 
-/// A machine that wants evidence of this.
+/// Returns a machine that requires this evidence.
 fn wants(of: &Value) -> Value {
     machine(&json!({"guards": {"seen": {"evidence": {"of": of, "since": "last_edit"}}}}))
 }
@@ -76,7 +76,7 @@ fn line(commands: &[Value], directories: &[Option<&str>]) -> Value {
     json!({"shell": {"commands": commands}, "directories": directories})
 }
 
-/// A command that runs code and so may write anything, and proves how it ends.
+/// Returns a command that runs code, so may write anything, and whose exit code is reliable.
 fn runs(text: &str, step: usize) -> Value {
     let words: Vec<Value> = text
         .split(' ')
@@ -91,7 +91,7 @@ fn write(place: &str, removes: bool) -> Value {
         "lines": null, "before": null})
 }
 
-/// The one piece of evidence among marks, or nothing.
+/// Returns the only piece of evidence in the marks, or null.
 fn proof(marks: &Value) -> Value {
     marks["evidence"][0].clone()
 }
@@ -101,7 +101,7 @@ fn every_write_but_one_to_a_temporary_place_ages_what_was_seen() {
     let machine = wants(&command("npm test"));
     for place in ["project", "scratch", "outside", "whole", "unknown"] {
         for removes in [false, true] {
-            // What holds protected things is removed by no tool.
+            // No tool can remove a directory that contains protected things.
             if place == "whole" && removes {
                 continue;
             }
@@ -118,7 +118,7 @@ fn every_write_but_one_to_a_temporary_place_ages_what_was_seen() {
             }
             let found = marks(&machine, CallKind::Edit, "Edit", &json!({"writes": writes}));
             assert_eq!(found["writes"], true, "an edit {place} {removes}");
-            // A check does not prove what its own line may have changed behind it.
+            // A check is not evidence if its own line may have changed files after it.
             for several in [false, true] {
                 let mut facts = line(&[runs("npm test", 1)], &[Some("")]);
                 let mut all = vec![write("scratch", false); usize::from(several)];
@@ -163,7 +163,7 @@ fn a_line_of_several_runs_proves_what_each_of_them_would() {
             let found = proof(&marks(&machine, CallKind::Shell, "Bash", &facts));
             assert_eq!(found[field], both, "{field} {first} {second}");
         }
-        // Two at one place, as in a loop: what is seen there may be of either.
+        // Two at one place, as in a loop: an observation there may belong to either.
         let mut commands = [runs("npm test", 1), runs("npm test", 2)];
         commands[0]["probe"] = probe(4, first);
         commands[1]["probe"] = probe(4, second);
@@ -171,13 +171,14 @@ fn a_line_of_several_runs_proves_what_each_of_them_would() {
         let found = proof(&marks(&machine, CallKind::Shell, "Bash", &facts));
         let wanted = json!([{"at": 4, "exit": both}]);
         assert_eq!(found["probes"], wanted, "{first} {second}");
-        // Where one is not probed, what is seen of the other says nothing.
+        // If one is not probed, an observation of the other is not evidence.
         commands[usize::from(second)]["probe"] = json!(null);
         let facts = line(&commands, &[Some(""), Some("")]);
         let found = proof(&marks(&machine, CallKind::Shell, "Bash", &facts));
         assert_eq!(found.get("probes"), None, "{first} {second}");
     }
-    // Code that runs before any of them is over when that one begins; behind the first it may change what the next sees.
+    // Code that runs before all of them has ended when one begins; code after the first may change what the next one
+    // checks.
     for (own, wanted) in [(0, true), (1, false), (2, false), (3, false)] {
         let other = runs("./build.sh", own);
         for commands in [

@@ -1,4 +1,4 @@
-//! What the reports of calls prove that run beside each other, and what later ones are compared with.
+//! The evidence from reports of overlapping calls, and the baseline of later ones.
 #![expect(
     clippy::type_complexity,
     reason = "a table of cases is written once and read as a table"
@@ -24,7 +24,7 @@ fn source() -> Value {
     json!({"format": "junit", "path": "report.xml"})
 }
 
-/// The marks of calls: one that runs the tests, and others beside it.
+/// Returns the marks of calls: one that runs the tests, and others.
 fn marks(kind: &str) -> Value {
     let mut marks = json!({"counts": true, "writes": false, "shell": false});
     let evidence = json!([
@@ -69,7 +69,7 @@ fn begins(run: Run, id: &str, kind: &str) -> Run {
     begins_with(run, id, marks(kind))
 }
 
-/// Ends a call, with what was seen of its commands and its report.
+/// Ends a call, with observations of its commands and its report.
 fn ends_with(run: Run, id: &str, exit: i64, commands: Value, checked: Value) -> Run {
     let ended = Event::CallEnded {
         call: CallId::new(id),
@@ -88,7 +88,7 @@ fn ends_with(run: Run, id: &str, exit: i64, commands: Value, checked: Value) -> 
     evolve(run, &ended)
 }
 
-/// Ends a call with a report in which so many tests passed.
+/// Ends a call with a report of this many passed tests.
 fn ends(run: Run, id: &str, passed: u64) -> Run {
     let counts = json!({"digest": passed.to_string(), "passed": passed, "failed": 0, "skipped": 0});
     let checked = json!({"reports": [{"source": source(), "read": {"tests": counts}}]});
@@ -115,7 +115,7 @@ fn a_report_proves_nothing_where_another_call_may_have_written_it() {
         ("line", false),
         ("tests", false),
     ] {
-        // The other one runs before and after, begins within, or has ended before.
+        // The other call runs before and after, begins within, or has ended before.
         let around = begins(begun(), "other", other);
         let around = ends(begins(around, "t", "tests"), "t", 5);
         assert_eq!(counts(&around).is_some(), proves, "{other} around");
@@ -156,12 +156,12 @@ fn what_is_reported_after_a_write_is_no_baseline() {
 #[test]
 fn what_a_probe_saw_counts_as_far_as_it_belongs_to_the_command() {
     let all: [(bool, &[Option<i64>], Option<i64>); 8] = [
-        // Success is the command's own, whoever else might have ended the line there.
+        // Success is the command's own, even if another might have ended the line there.
         (false, &[Some(0)], Some(0)),
         (true, &[Some(0)], Some(0)),
         (false, &[Some(3)], None),
         (true, &[Some(3)], Some(3)),
-        // Of several starts, what all have in common.
+        // Of several starts, the common exit code.
         (true, &[Some(3), Some(3)], Some(3)),
         (true, &[Some(0), Some(3)], None),
         (false, &[Some(0), Some(0)], Some(0)),
@@ -172,7 +172,7 @@ fn what_a_probe_saw_counts_as_far_as_it_belongs_to_the_command() {
         marks["evidence"] = json!([{"key": KEY, "proves_success": false, "proves_exit": false,
             "probes": [{"at": 4, "exit": exit}]}]);
         let run = begins_with(begun(), "t", marks);
-        // Another command of the line ends otherwise.
+        // Another command of the line ends differently.
         let commands = json!([{"at": 0, "exits": [1]}, {"at": 4, "exits": exits}]);
         let run = ends_with(run, "t", 1, commands, json!({}));
         let seen = run.evidence.get(KEY).and_then(|seen| seen.exit);
@@ -198,7 +198,7 @@ fn a_write_ages_evidence_whether_its_call_counts_against_a_limit_or_not() {
     }
 }
 
-/// Begins a call that a person is asked about: it runs once its line is started.
+/// Begins a call that a person is asked about: it runs once its line has started.
 fn asked(run: Run, id: &str, kind: &str) -> Run {
     let call = CallRecord {
         id: CallId::new(id),
@@ -246,7 +246,7 @@ fn a_call_that_waited_for_a_person_is_beside_others_once_it_runs() {
     let waits = asked(begins(begun(), "other", "line"), "t", "tests");
     assert!(!overlapped(&waits, "t"), "it does not run yet");
     assert!(overlapped(&runs(waits, "t"), "t"));
-    // Another that tests is beside one that begins late, too.
+    // Another call that tests overlaps one that begins late, too.
     let waits = asked(begins(begun(), "t", "tests"), "late", "line");
     assert!(!overlapped(&waits, "t"));
     assert!(overlapped(&runs(waits, "late"), "t"));

@@ -1,4 +1,4 @@
-//! Yeses that take a passkey: nothing else is one, whichever way it comes.
+//! Approvals that require a passkey: nothing else is accepted, by any route.
 
 use interlock_core::{
     Decision, Reply,
@@ -79,12 +79,12 @@ impl Played {
         self.ask(CommandKind::Propose(Box::new(call(id))))
     }
 
-    /// The yes that a passkey signed to the only thing that waits.
+    /// Returns the approval of the only pending request, signed by a passkey.
     fn yes(&self) -> Answer {
         self.yes_at(self.run.seq)
     }
 
-    /// The same, signed for another moment of the run.
+    /// Returns the same, signed for another moment of the run.
     fn yes_at(&self, seq: u64) -> Answer {
         let waiting = pending(&self.machine, &self.run);
         let [one] = waiting.as_slice() else {
@@ -104,7 +104,7 @@ impl Played {
         }
     }
 
-    /// Returns the code with which a yes is refused; what waits goes on waiting.
+    /// Returns the code with which an approval is refused; the request stays pending.
     fn refused(&mut self, yes: Answer) -> Code {
         let (before, waiting) = (self.run.clone(), pending(&self.machine, &self.run));
         let Reply::Refused(refusal) = self.ask(CommandKind::Approve(yes)).reply else {
@@ -240,7 +240,7 @@ fn the_prompt_of_a_client_neither_asks_nor_answers() {
         prompt,
     });
     assert_eq!((asked.reply, asked.events), (Reply::Accepted, Vec::new()));
-    // Whoever says that a prompt has said yes has the question wait.
+    // A claim that a prompt was confirmed leaves the request pending.
     played.sends("SHIP", None);
     let digest = pending(&played.machine, &played.run)[0].digest().clone();
     played.ask(CommandKind::Reject(plain_yes()));
@@ -257,11 +257,11 @@ fn the_prompt_of_a_client_neither_asks_nor_answers() {
 fn a_call_is_refused_until_a_passkey_grants_it() {
     let mut played = Played::new();
     let first = played.proposes("t1");
-    // The client is told no, so that it does not ask in a prompt of its own.
+    // The client gets a refusal, so that it does not ask in its own prompt.
     assert!(matches!(first.reply, Reply::Refused(_)), "{first:?}");
     assert!(!pending(&played.machine, &played.run)[0].is_in_prompt());
     assert!(played.proposes("t2").events.is_empty(), "asked already");
-    // A call that runs all the same is not a yes, and leaves no trace of one.
+    // A call that runs anyway is not an approval, and leaves no trace of one.
     played.ask(CommandKind::Record(CallResult {
         id: Some(CallId::new("t1")),
         ok: true,

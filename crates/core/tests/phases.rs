@@ -1,4 +1,4 @@
-//! What a run takes before it begins, while it is open or paused, and after its end.
+//! The commands that a run accepts before it begins, while it is open or paused, and after its end.
 
 use interlock_core::{
     Reply,
@@ -20,7 +20,7 @@ use serde_json::{Value, json};
 
 use crate::support::call::call;
 
-/// A guarded workflow, or one of steps whose first is carried out.
+/// Returns a guarded workflow, or a durable one whose first step is running.
 fn machine(durable: bool) -> Machine {
     let to = |state: &str| json!({"transitions": [{"target": {"state": state}}]});
     let work = match durable {
@@ -79,7 +79,7 @@ fn ends(outcome: ActivityOutcome) -> CommandKind {
     }
 }
 
-/// A run before it begins, open, paused, failed, completed and cancelled.
+/// Returns a run before it begins, open, paused, failed, completed and cancelled.
 fn runs(machine: &Machine) -> [Run; 6] {
     let new = Run::new(RunId::new("r"));
     let next = |run: &Run, kind| {
@@ -109,7 +109,7 @@ fn runs(machine: &Machine) -> [Run; 6] {
     [new, open, paused, failed, completed, cancelled]
 }
 
-/// Every command that stands by itself, by its name.
+/// Returns every command that needs no other before it, by name.
 fn commands(durable: bool) -> Vec<(&'static str, CommandKind)> {
     let path = FramePath::root();
     let object = |value: Value| value.as_object().unwrap().clone();
@@ -327,7 +327,7 @@ fn commands(durable: bool) -> Vec<(&'static str, CommandKind)> {
     ]
 }
 
-/// Whether a command is taken (`yes`), and how many events it brings about, or the code it is refused with.
+/// Returns whether a command is accepted (`yes`) with the number of its events, or the code of its refusal.
 fn word(machine: &Machine, run: &Run, command: &CommandKind) -> String {
     let (_, reply, events) = ask(machine, run, command.clone());
     let events = match events {
@@ -341,7 +341,7 @@ fn word(machine: &Machine, run: &Run, command: &CommandKind) -> String {
     }
 }
 
-/// A line for each command: what it comes to in a run that is new, open, paused, failed, completed and cancelled.
+/// Returns a line for each command: its result in a run that is new, open, paused, failed, completed and cancelled.
 fn table(durable: bool) -> Vec<String> {
     let machine = machine(durable);
     let runs = runs(&machine);

@@ -1,4 +1,4 @@
-//! Questions in a client's own prompt: open in the log, closed by what follows, and opened by nothing but their call.
+//! Questions in a client's own prompt: recorded in the log, closed by later events, and opened only by their call.
 
 use interlock_core::{
     Decision, Reply,
@@ -71,7 +71,7 @@ impl Played {
             self.run = evolve(self.run.clone(), event);
             self.events.push(event.clone());
         }
-        // What is in the log is the whole truth.
+        // The log contains the whole state.
         let replayed = self.events.iter().fold(Run::new(RunId::new("r")), evolve);
         assert_eq!(replayed, self.run);
         let kept: Run = serde_json::from_value(json!(self.run)).unwrap();
@@ -200,7 +200,7 @@ fn a_question_in_a_prompt_is_open_and_stops_nothing() {
     assert_eq!(json!(waiting[0])["in_prompt"], true);
     let report = interlock_view::report(&played.machine, &played.run, None);
     assert_eq!(report.status.as_str(), "running");
-    // A sub-agent at work beside it goes on.
+    // A sub-agent that works at the same time continues.
     assert_eq!(
         played.proposes("t2", "Read", false, None).reply,
         Reply::Accepted
@@ -226,7 +226,7 @@ fn the_call_that_comes_is_the_yes_and_closes_it() {
 
 #[test]
 fn a_yes_counts_for_nothing_but_an_open_question_of_its_asker() {
-    // Never asked; asked by another; asked about other data; refused meanwhile.
+    // Never asked; asked by another; asked about other data; refused in the meantime.
     let never = |played: &mut Played| {
         question(&played.machine, &played.run, &ship(None, None))
             .unwrap()
@@ -260,7 +260,7 @@ fn a_yes_counts_for_nothing_but_an_open_question_of_its_asker() {
         assert!(played.run.requests.is_empty());
         asked
     };
-    // It is open, and the person answered another.
+    // It is open, and the person answered another one.
     let of_another = |played: &mut Played| {
         played.asks("s", None, "t1");
         Digest::new("another")
@@ -296,10 +296,10 @@ fn of_more_than_64_questions_the_oldest_is_dropped() {
 fn what_its_asker_does_next_closes_it() {
     let cases: [(Option<&str>, Option<&str>, PromptEnd, bool); 6] = [
         (None, Some("t2"), PromptEnd::NextCall, true),
-        // The same call told of twice.
+        // The same call reported twice.
         (None, Some("t1"), PromptEnd::NextCall, false),
         (None, None, PromptEnd::TurnOver, true),
-        // Somebody else's.
+        // Another agent's.
         (Some("sub"), Some("t2"), PromptEnd::NextCall, false),
         (Some("sub"), None, PromptEnd::TurnOver, false),
         (Some("sub"), None, PromptEnd::SessionOver, true),
@@ -343,20 +343,20 @@ fn a_call_under_ask_is_open_until_it_runs_or_is_refused() {
     let asked = played.proposes("t1", "Write", true, Some("s"));
     assert!(matches!(asked.reply, Reply::Ask(_)));
     assert_eq!(played.open().len(), 1);
-    // It ran: the person said yes.
+    // It ran, so the person said yes.
     played.ends("t1");
     assert!(played.open().is_empty());
     assert_eq!(played.run.settled[0].how, Settlement::Approved);
-    // The yes is used up with the call.
+    // The approval is used up by the call.
     assert!(matches!(
         played.proposes("t2", "Write", true, Some("s")).reply,
         Reply::Ask(_)
     ));
-    // The agent goes on with another: no.
+    // The agent continues with another call: that means no.
     played.closes("s", None, Some("t3"), PromptEnd::NextCall);
     assert!(played.open().is_empty());
     assert_eq!(played.run.settled[1].how, Settlement::Void);
-    // Whoever is asked by `interlock approve` alone is still asked.
+    // A person who is asked by `interlock approve` alone is still asked.
     played.proposes("t4", "Write", true, None);
     played.closes("s", None, Some("t5"), PromptEnd::NextCall);
     played.closes("s", None, None, PromptEnd::TurnOver);
@@ -381,11 +381,11 @@ fn a_question_is_about_the_arguments_that_were_asked_about() {
     let mut played = Played::new();
     played.proposes("t1", "Write", true, Some("s"));
     played.proposes("t2", "Edit", true, Some("s"));
-    // The first call comes again, with the arguments of the second.
+    // The first call is repeated with the arguments of the second.
     let again = played.proposes("t1", "Edit", true, Some("s"));
     let requested = |event: &Event| matches!(event, Event::RequestOpened { about: About::Call(grant), .. } if grant.call.id.as_str() == "t1");
     assert!(again.events.iter().any(requested), "{:?}", again.events);
-    // As it was, it is not asked about twice.
+    // An identical call is not asked about twice.
     let same = played.proposes("t2", "Edit", true, Some("s"));
     assert!(same.events.is_empty(), "{:?}", same.events);
 }
@@ -422,7 +422,7 @@ fn a_call_that_runs_with_other_arguments_is_no_yes() {
     let before = played.run.last_write;
     played.ends("t1");
     assert_eq!(played.run.settled[0].how, Settlement::Void);
-    // What ran has run all the same: evidence from before is of another text.
+    // The call has run anyway: earlier evidence is for another text.
     assert!(played.run.last_write > before);
     assert!(matches!(
         played.proposes("t2", "Write", true, Some("s")).reply,
@@ -465,7 +465,7 @@ fn a_call_that_was_asked_about_twice_is_settled_by_the_one_that_runs() {
     for runs in ["t1", "t2"] {
         let mut played = Played::new();
         played.proposes("t1", "Write", true, Some("s"));
-        // The same again, before anybody has answered: it is one question, shown in the newer prompt.
+        // The same call again, before an answer: it is one question, shown in the newer prompt.
         played.proposes("t2", "Write", true, Some("s"));
         assert_eq!(played.open().len(), 1, "{runs}");
         let id = played.open().remove(0);
@@ -539,7 +539,7 @@ fn a_question_is_another_with_any_other_data() {
             assert_ne!(digest(one), digest(other), "{one} {other}");
         }
     }
-    // The order of keys is none of its own.
+    // The order of keys does not matter.
     let turned: Value = serde_json::from_str(r#"{"b": {"d": 1, "c": 2}, "a": 3}"#).unwrap();
     assert_eq!(
         digest(&turned),

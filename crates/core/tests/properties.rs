@@ -1,7 +1,7 @@
-//! Generated machines and commands: what must hold whatever is asked.
+//! Generated machines and commands: invariants that hold for all of them.
 //!
-//! Every run prints its seed on failure; `INTERLOCK_SEED` and
-//! `INTERLOCK_SEQUENCES` choose another seed and another number of sequences.
+//! Every run prints its seed on failure; `INTERLOCK_SEED` and `INTERLOCK_SEQUENCES` choose another seed and number of
+//! sequences.
 
 mod generate;
 mod history;

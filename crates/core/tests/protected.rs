@@ -1,4 +1,4 @@
-//! Changes of protected things: recorded once, and accepted by a person who resumes.
+//! Changes of protected things: recorded once, and accepted by a person who resumes the run.
 
 use interlock_core::{
     command::{Command, CommandKind},
@@ -29,7 +29,7 @@ fn started() -> Run {
     run
 }
 
-/// Asks a run and returns it with the names of what happened.
+/// Submits a command; returns the run and the names of the events.
 fn ask(run: Run, command: CommandKind) -> (Run, Vec<&'static str>) {
     let command = Command {
         at_ms: 0,
@@ -73,7 +73,7 @@ fn a_change_is_recorded_once_and_pauses_the_run() {
     assert!(reason.contains("interlock resume"));
     let (run, events) = ask(run, report(&changes));
     assert!(events.is_empty(), "{events:?}");
-    // Another one is told; the run stands still already.
+    // Another change is reported; the run is paused already.
     let (run, events) = ask(run, report(&[change("/p/.mcp.json", Some("2"))]));
     assert_eq!(events, ["ProtectedChanged"]);
     assert_eq!(run.changed.len(), 1);
@@ -99,7 +99,7 @@ fn only_what_was_seen_is_accepted() {
     };
     let (shown, newer) = (change("/p/.envrc", None), change("/p/.envrc", Some("1")));
     let (run, _) = ask(started(), report(std::slice::from_ref(&shown)));
-    // What has come since was not seen: the same file once more, another one, or anything at all.
+    // Later changes were not seen: the same file again, another one, or any file.
     let (moved, _) = ask(run.clone(), report(std::slice::from_ref(&newer)));
     let (more, _) = ask(run.clone(), report(&[change("/p/.mcp.json", None)]));
     for (run, seen) in [

@@ -1,4 +1,4 @@
-//! Calls of a model stage: whose result is taken, and what a crash while one runs leads to.
+//! Calls of a model stage: whose result is accepted, and the consequences of a crash during one.
 
 use interlock_core::{
     Reply,
@@ -21,7 +21,7 @@ use serde_json::json;
 
 use crate::support::call::call;
 
-/// What the tools do: `Look` and `Write` are not listed, so that a person is asked.
+/// The tools; `Look` and `Write` are not listed, so a person is asked.
 const TOOLS: [(&str, bool); 4] = [
     ("Read", true),
     ("Edit", false),
@@ -33,7 +33,7 @@ fn reads(tool: &str) -> bool {
     TOOLS.iter().any(|(name, reads)| *name == tool && *reads)
 }
 
-/// Returns what a stage records until its model has answered with `message`.
+/// Returns the commands of a stage until its model has answered with `message`.
 fn first_message(message: ModelMessage) -> [StageCommand; 3] {
     let there = TOOLS.iter().map(|(name, _)| AvailableTool::own(name));
     [
@@ -55,7 +55,7 @@ struct Stage {
 }
 
 impl Stage {
-    /// A stage whose model has called these tools.
+    /// Starts a stage whose model has called these tools.
     fn called(tools: &[&str]) -> Self {
         let end = json!({"branched": false, "transitions": [{"target": {"state": "end"}}]});
         let machine: Machine = serde_json::from_value(json!({
@@ -90,7 +90,7 @@ impl Stage {
         stage
     }
 
-    /// A message of the model that calls these tools.
+    /// Returns a message of the model that calls these tools.
     fn message(tools: &[&str]) -> ModelMessage {
         let calls = tools.iter().map(|tool| MessageCall {
             tool: (*tool).to_owned(),
@@ -120,7 +120,7 @@ impl Stage {
         decision.reply
     }
 
-    /// Returns the events of a command that is given at a time.
+    /// Returns the events of a command at a given time.
     fn events(&mut self, at_ms: u64, command: CommandKind) -> Vec<Event> {
         let kind = command;
         let decision = decide(&self.machine, &self.run, &Command { at_ms, kind });
@@ -151,7 +151,7 @@ impl Stage {
             .clone()
     }
 
-    /// The call at `at`, as it is proposed.
+    /// Returns the call at `at`, as it is proposed.
     fn call(&self, at: usize, tool: &str) -> ToolCall {
         let mut facts = json!(CallFacts::default());
         facts["only_reads"] = json!(reads(tool));
@@ -172,7 +172,7 @@ impl Stage {
         self.asks(StageCommand::Propose(Box::new(call)))
     }
 
-    /// Lets the call at `at` run, with a person's yes where one is needed.
+    /// Runs the call at `at`, with a person's approval if necessary.
     fn runs(&mut self, at: usize, tool: &str) {
         if matches!(self.proposes(at, tool), Reply::Ask(_)) {
             self.accept(CommandKind::Approve(Answer {
@@ -276,7 +276,7 @@ fn a_result_that_raises_an_interrupt_is_taken_and_leads_out_of_the_stage() {
     }
 }
 
-/// The outcome with which an attempt ended.
+/// Returns the outcome of the attempt that ended.
 fn outcome(events: &[Event]) -> Option<&str> {
     events.iter().find_map(|event| match event {
         Event::StageExited { outcome, .. } => Some(outcome.as_str()),
@@ -303,7 +303,7 @@ fn an_attempt_takes_only_what_is_for_it() {
         assert!(matches!(reply, Reply::Refused(_)), "{attempt}: {reply:?}");
     }
     assert_eq!(stage.run, before);
-    // It was cut off, and a person has not said yet what became of it.
+    // It was interrupted, and a person has not decided its result yet.
     stage.runs(0, "Edit");
     stage.accept(CommandKind::LoseEffects);
     let before = stage.run.clone();
@@ -362,7 +362,7 @@ fn a_person_says_what_became_of_a_call_that_was_cut_off() {
             _ => None,
         });
         assert_eq!(ended, Some((ok, code)));
-        // The message goes on with its next call.
+        // The message continues with its next call.
         assert_eq!(stage.proposes(1, "Read"), Reply::Accepted);
     }
 }
@@ -478,7 +478,7 @@ fn nothing_is_next_for_the_stage_of_a_run_that_is_over() {
     let mut stage = Stage::called(&["Read"]);
     let next = |stage: &Stage| step(&stage.machine, &stage.run, &FramePath::root());
     assert_eq!(next(&stage), Some(Step::Propose(0)));
-    // Another line may have ended the run while this stage was at work.
+    // Another region may have ended the run while this stage was working.
     let over = Event::RunEnded {
         outcome: Outcome::Failure,
         cause: None,
@@ -507,7 +507,7 @@ fn nobody_answers_until_the_time_for_an_answer_is_over() {
     }
 }
 
-/// Begins an attempt of a stage with this text for its body; tells the digest of what the model is given, or the code of its end.
+/// Begins an attempt of a stage with this body; returns the digest of the model's prompt, or the code of its end.
 fn begun_with(body: &serde_json::Value, context: &serde_json::Value) -> Result<Digest, String> {
     let mut stage = Stage::called(&[]);
     let mut machine = json!(stage.machine);

@@ -1,4 +1,4 @@
-//! Tools of servers that change: recorded once, accepted by a person as they are.
+//! Changed tools of servers: recorded once, and accepted by a person in their current form.
 
 use interlock_core::{
     Reply,
@@ -153,7 +153,7 @@ fn no_more_changes_wait_than_a_person_can_look_at() {
         run = ask(run, report_of(&format!("tool{number}"), "1")).0;
     }
     assert_eq!(run.tools_changed.len(), 256);
-    // A newer report of one that waits takes its place.
+    // A newer report of a pending change replaces it.
     let (run, _, _) = ask(run, report_of("tool7", "2"));
     assert_eq!(run.tools_changed.len(), 256);
     let newest = run.tools_changed.last().unwrap();

@@ -1,4 +1,4 @@
-//! What a person's yes to one call opens, and what it does not.
+//! What a person's approval of one call permits, and what it does not.
 
 use interlock_core::{
     Reply,
@@ -33,7 +33,7 @@ fn machine() -> Machine {
     .unwrap()
 }
 
-/// An edit of one file by the main agent, the same each time but for its id.
+/// Returns an edit of one file by the main agent, the same each time except for its id.
 fn edit(id: &str) -> ToolCall {
     let facts = json!({
         "edit_lines": 3,
@@ -59,7 +59,7 @@ fn edit(id: &str) -> ToolCall {
     }
 }
 
-/// A run in which a person has said yes to [`edit`].
+/// A run in which a person has approved [`edit`].
 struct Allowed {
     machine: Machine,
     run: Run,
@@ -121,7 +121,7 @@ fn it_opens_nothing_that_has_come_to_be_more_than_the_person_saw() {
     let mut call = edit("3");
     call.facts.malformed = Some("it leads in a circle".to_owned());
     allowed.denies(call, Code::InvalidArguments);
-    // What was refused has not used it up.
+    // A refused call has not used up the approval.
     assert_eq!(allowed.proposes(edit("4")), Reply::Accepted);
 }
 
@@ -159,7 +159,7 @@ fn it_does_not_go_beyond_what_the_state_has_left() {
             |used| used.files.extend(["/p/b", "/p/c"].map(str::to_owned)),
             Some(Code::TooManyFiles),
         ),
-        // A file that counts already is not a further one.
+        // A file that counts already is not counted again.
         (
             |used| used.files.extend(["/p/a", "/p/c"].map(str::to_owned)),
             None,
@@ -187,7 +187,7 @@ fn a_line_that_an_old_log_began_answers_no_question() {
         machine,
     };
     assert!(matches!(asked.proposes(edit("asked")), Reply::Ask(_)));
-    // Logs from before the end of a line settled its call say nothing of its beginning either.
+    // Logs from before a line's end settled its call do not record its beginning either.
     for (settles, waits) in [(false, true), (true, false)] {
         let begun = Event::LineConfined {
             call: CallId::new("asked"),
@@ -235,7 +235,7 @@ fn a_write_voids_a_yes_to_a_line_and_to_nothing_else() {
         if holds {
             continue;
         }
-        // A person is asked anew, and that answer counts.
+        // A person is asked again, and that answer counts.
         assert!(matches!(reply, Reply::Ask(_)), "{tool}: {reply:?}");
         assert_eq!(allowed.ask(yes()), Reply::Accepted, "{tool}");
         assert_eq!(allowed.proposes(call("2")), Reply::Accepted, "{tool}");

@@ -1,4 +1,4 @@
-//! Operations on texts, from files of cases.
+//! Operations on texts, from case files.
 
 use std::{fs, path::Path};
 
@@ -15,7 +15,7 @@ fn operations_do_what_the_cases_say() {
         let path = entry.unwrap().path();
         let text = fs::read_to_string(&path).unwrap();
         let mut options = serde_saphyr::Options::default();
-        // YAML 1.2: `on`, `no` and `y` are text.
+        // As in YAML 1.2, `on`, `no` and `y` are text.
         options.strict_booleans = true;
         let cases: Vec<Value> = serde_saphyr::from_str_with_options(&text, options).unwrap();
         for case in cases {
@@ -27,7 +27,7 @@ fn operations_do_what_the_cases_say() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
-/// Returns what is wrong.
+/// Returns the problem, if there is one.
 fn tried(case: &Value) -> Option<String> {
     let word = |key: &str| case.get(key).and_then(Value::as_str);
     let name = word("name").unwrap();

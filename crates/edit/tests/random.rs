@@ -1,4 +1,4 @@
-//! Random operations over every workflow of the test cases, the examples and the shipped workflows, also with comments.
+//! Random operations on every workflow of the test cases, the examples and the shipped workflows, also with comments.
 #![expect(
     clippy::unwrap_used,
     clippy::indexing_slicing,
@@ -20,11 +20,11 @@ use interlock_formats::{NoWorkflows, Source, Tree};
 use interlock_testkit::dice::Dice;
 use operations::Random;
 
-/// Operations tried; `INTERLOCK_EDITS` tries another number.
+/// Number of operations; `INTERLOCK_EDITS` sets another one.
 const OPERATIONS: usize = 1_200;
-/// Refusals printed, for a person to read; `INTERLOCK_REFUSALS` prints another number.
+/// Number of printed refusals, for review; `INTERLOCK_REFUSALS` sets another one.
 const SHOWN: usize = 40;
-/// The seed of the first operation, the others follow; `INTERLOCK_SEED` begins with another one.
+/// The seed of the first operation, increased for the others; `INTERLOCK_SEED` sets another one.
 const SEED: u64 = 0;
 
 #[test]
@@ -81,7 +81,7 @@ fn an_edit_changes_what_it_says_and_no_comment_elsewhere() {
     assert!(refused * 50 < done, "{refused} were refused beside {done}");
 }
 
-/// A refusal says something, and where in the text.
+/// Checks that a refusal has a message, and a place in the text.
 fn check_refusal(source: &Source, operation: &Operation, refusal: &Refusal) {
     let found = refusal.diagnostic(&source.name);
     let placed = refusal
@@ -95,7 +95,7 @@ fn check_refusal(source: &Source, operation: &Operation, refusal: &Refusal) {
     );
 }
 
-/// Shows a refusal with the lines of the text that it names.
+/// Formats a refusal with the lines of the text that it names.
 fn said(source: &Source, operation: &Operation, refusal: &Refusal) -> String {
     let at = refusal.at.clone().unwrap_or_default();
     let text: String = source.text[at].chars().take(160).collect();
@@ -147,7 +147,7 @@ fn collect(folder: &Path, files: &mut Vec<PathBuf>) {
     }
 }
 
-/// Takes the workflow out of a file of cases.
+/// Returns the workflow in a case file.
 fn inner_workflow(name: &str, text: &str) -> Option<Source> {
     let begin = text.find("\nworkflow:\n")? + "\nworkflow:\n".len();
     let inner: Vec<&str> = text[begin..]
@@ -161,7 +161,7 @@ fn inner_workflow(name: &str, text: &str) -> Option<Source> {
     Some(Source::new(name.to_owned(), dedented.join("\n") + "\n"))
 }
 
-/// Writes comments between the lines and behind them, where that changes nothing.
+/// Adds comments between and after the lines, where they change nothing.
 fn with_comments(source: &Source, random: &mut Random) -> Source {
     if source.name.ends_with(".json") {
         return source.clone();
@@ -200,7 +200,7 @@ fn with_comments(source: &Source, random: &mut Random) -> Source {
     Source::new(source.name.clone(), text)
 }
 
-/// Every comment that was written by `with_comments` outside of what the operation is about is there still.
+/// Checks that every comment added by `with_comments` outside the operation's target is still there.
 fn check_comments(source: &Source, tree: &Tree, operation: &Operation, new: &str) {
     let gone = match operation {
         Operation::Remove { at } | Operation::Set { at, .. } => span(&source.text, tree, at),
@@ -233,7 +233,7 @@ fn check_comments(source: &Source, tree: &Tree, operation: &Operation, new: &str
             continue;
         };
         let inside = gone.is_some_and(|(from, to)| {
-            // What takes the place of a value on one line leaves the comment behind it.
+            // A replacement of a value on one line keeps the comment after it.
             let stays = matches!(
                 operation,
                 Operation::Set { .. } | Operation::SetTransition { .. }
@@ -251,7 +251,7 @@ fn check_comments(source: &Source, tree: &Tree, operation: &Operation, new: &str
     }
 }
 
-/// Returns where an entry or an item begins and ends, its key included.
+/// Returns the range of an entry or an item, including its key.
 fn span(text: &str, tree: &Tree, at: &str) -> Option<(usize, usize)> {
     let mut node = &tree.root;
     let mut start = 0;
@@ -271,7 +271,7 @@ fn span(text: &str, tree: &Tree, at: &str) -> Option<(usize, usize)> {
     Some((start, end_without_comments(text, start, node.span.end)))
 }
 
-/// Leaves out the lines of comments that a value ends with: they belong to what follows.
+/// Excludes comment lines at the end of a value, because they belong to the next one.
 fn end_without_comments(text: &str, start: usize, end: usize) -> usize {
     let mut part = text[start..end].trim_end();
     while let Some((before, last)) = part.rsplit_once('\n') {

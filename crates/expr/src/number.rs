@@ -107,7 +107,7 @@ pub fn compare(left: &Number, right: &Number) -> Option<Ordering> {
     Some(Decimal::parse(left.as_str())?.compare(&Decimal::parse(right.as_str())?))
 }
 
-/// Tells whether two values are deeply equal, numbers by value, keys in any order.
+/// Returns whether two values are deeply equal, numbers by value, keys in any order.
 #[must_use]
 pub fn deep_equal(left: &Value, right: &Value) -> bool {
     match (left, right) {

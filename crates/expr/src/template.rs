@@ -95,7 +95,7 @@ impl Template {
         &self.source
     }
 
-    /// Tells whether the text has any block.
+    /// Returns whether the text has any block.
     #[must_use]
     pub fn has_blocks(&self) -> bool {
         ["{{", "{%", "{#"]

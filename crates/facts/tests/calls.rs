@@ -1,4 +1,4 @@
-//! What a call would do: edit sizes, written paths, what cannot be judged.
+//! The facts of calls: edit sizes, written paths, and calls that cannot be judged.
 
 use interlock_core::{
     call::{CallFacts, FileWrite, PathArea},
@@ -188,7 +188,7 @@ fn a_key_that_stands_twice_makes_a_call_unjudgeable() {
     );
 }
 
-/// What a line writes: place, path in the project or whole path, lines.
+/// Returns the writes of a line: the place, the path in the project or the whole path, and the lines.
 fn writes(line: &str) -> Vec<String> {
     let facts = found(SHELL, &json!({ "command": line }));
     facts.writes.iter().map(shown).collect()
@@ -232,7 +232,7 @@ fn a_shell_line_writes_where_the_disk_says() {
                 "project -lib/mod.rs",
             ],
         ),
-        // What lies outside is copied along, and not listed.
+        // Files outside the project are copied, but not listed.
         ("cp -r /etc/conf new", &["project new"]),
         ("touch *.rs", &["project big.rs 0"]),
         ("rm l*/*.rs", &["project -lib/mod.rs"]),
@@ -281,7 +281,7 @@ fn the_directory_of_a_call_counts() {
     assert_eq!(relative, ["lib/x"]);
 }
 
-/// Why the first command of a line is opaque, on a disk with these files.
+/// Returns why the first command of a line is opaque, on a disk with these files.
 fn opaque(line: &str, files: &[&str]) -> Option<String> {
     let mut disk = GivenDisk::empty();
     for file in files {

@@ -28,7 +28,7 @@ const SHELL: Shape = Shape::Shell {
     environment: None,
 };
 
-/// A project with links in every direction.
+/// Returns a project with links in every direction.
 fn project() -> TempDir {
     let room = tempfile::tempdir().unwrap();
     let at = |path: &str| room.path().join(path);
@@ -137,7 +137,7 @@ fn a_path_that_two_programs_read_in_two_ways_is_refused() {
     assert!(written(&room, "loop1").malformed.is_some());
     assert!(written(&room, "/proc/self/cwd/a.rs").malformed.is_some());
     assert_eq!(written(&room, "src/../a.rs").malformed, None);
-    // The shell goes through the link, and so out of the project.
+    // The shell follows the link, and so leaves the project.
     let facts = in_line(&room, "touch away/../a.rs");
     assert!(relative(&facts).contains(&None), "{:?}", facts.writes);
 }
@@ -214,7 +214,7 @@ fn what_changes_a_directory_as_a_whole_changes_the_files_in_it() {
             facts.writes
         );
     }
-    // The directory alone is not a file in it.
+    // The directory itself is not a file in it.
     let facts = in_line(&room, "chmod 700 src");
     assert_eq!(relative(&facts), [Some("src")]);
 }
@@ -287,7 +287,7 @@ fn what_is_no_regular_file_is_not_read() {
     assert_eq!(RealDisk.read(&format!("{file}/x"), 4), Ok(None));
 }
 
-/// The standard library's answer: the longest part that is there, then the rest.
+/// Returns the standard library's result: the longest existing part resolved, then the rest.
 fn reference(path: &Path) -> Option<PathBuf> {
     let mut rest = Vec::new();
     let mut known = path.to_owned();
@@ -296,7 +296,7 @@ fn reference(path: &Path) -> Option<PathBuf> {
             Ok(real) => {
                 return Some(rest.iter().rev().fold(real, |path, name| path.join(name)));
             }
-            // A link that leads nowhere is no part that is not there.
+            // A dangling link does not count as a missing part.
             Err(_) if known.is_symlink() => return None,
             Err(_) => {
                 rest.push(known.file_name()?.to_owned());

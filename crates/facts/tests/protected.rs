@@ -1,4 +1,4 @@
-//! What no guarded agent may touch, and what looks alike and is free.
+//! The protected files, and similar ones that are not protected.
 
 use interlock_core::{call::ToolCall, names::CallId};
 use interlock_facts::{
@@ -449,7 +449,7 @@ fn an_entry_of_the_person_opens_what_it_names_and_what_is_below() {
         ("~/.config/git/*", git, true),
         ("~/.config/git/**", git, true),
         ("~/.config/git/other", git, false),
-        // Interlock's own files and those of clients stay closed.
+        // Interlock's own files and those of clients stay protected.
         (".claude/*", "/p/.claude/settings.json", false),
         (".interlock/**", "/p/.interlock/config.toml", false),
     ] {

@@ -1,4 +1,4 @@
-//! Reports of tests, as real tools write them, and what only looks like one.
+//! Test reports as real tools write them, and texts that only look like reports.
 
 use std::{
     collections::BTreeSet,
@@ -14,7 +14,7 @@ fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/reports")
 }
 
-/// Returns the reports of a folder, in order.
+/// Returns the reports in a folder, sorted.
 fn reports(folder: &Path) -> Vec<PathBuf> {
     let entries = fs::read_dir(folder).unwrap();
     let mut found: Vec<PathBuf> = entries.map(|entry| entry.unwrap().path()).collect();
@@ -37,7 +37,7 @@ fn read(path: &Path) -> Result<TestReport, ReportProblem> {
     read_report(format_of(path).unwrap(), &[bytes]).map_err(|failure| failure.code)
 }
 
-/// Writes a report as one line a test.
+/// Writes a report with one line per test.
 fn written(report: &TestReport) -> String {
     let Value::Object(tests) = serde_json::to_value(report).unwrap() else {
         return String::new();
@@ -91,7 +91,7 @@ fn a_report_cut_anywhere_is_none_or_ends_where_it_may() {
             let Ok(part) = read_report(format, &[bytes.get(..cut).unwrap().to_vec()]) else {
                 continue;
             };
-            // TAP is whole once its plan is fulfilled: only remarks may follow.
+            // TAP is complete once its plan is fulfilled: only comments may follow.
             assert_eq!(format, ReportFormat::Tap, "{} cut at {cut}", path.display());
             assert_eq!(part, whole, "{} cut at {cut}", path.display());
         }
@@ -136,7 +136,7 @@ fn tests_of_one_name_are_told_apart() {
     );
 }
 
-/// A result of TAP: the words before and behind a name, and what it comes to.
+/// A TAP result: the words before and after a name, and the status.
 type TapResult = (&'static str, &'static str, &'static str);
 
 const RESULTS: [TapResult; 4] = [
@@ -146,7 +146,7 @@ const RESULTS: [TapResult; 4] = [
     ("not ok", " # TODO later", "skipped"),
 ];
 
-/// Lists what up to two tests of a level may come to.
+/// Lists the combinations of results of up to two tests on one level.
 fn levels() -> Vec<Vec<TapResult>> {
     let mut found = vec![Vec::new()];
     for one in RESULTS {
@@ -163,7 +163,7 @@ fn a_test_with_tests_below_it_is_what_they_are_and_what_it_says_of_itself() {
             .iter()
             .flat_map(|below| [(below, false), (below, true)])
         {
-            // What stands behind the name of a block is no directive.
+            // Text after the name of a block is not a directive.
             if is_block && (below.is_empty() || !directive.is_empty()) {
                 continue;
             }

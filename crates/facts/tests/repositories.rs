@@ -1,4 +1,4 @@
-//! What `git` would bring back, remove or run, in real repositories.
+//! The effects of `git` commands in real repositories: restored, removed and executed files.
 #![cfg(unix)]
 
 use std::{
@@ -19,7 +19,7 @@ const SHELL: Shape = Shape::Shell {
     directory: None,
     environment: None,
 };
-/// Each brings tracked files back as they were, everywhere below the project.
+/// Each restores tracked files everywhere below the project.
 const RESTORING: [&str; 17] = [
     "git checkout -f",
     "git checkout --force",
@@ -71,7 +71,7 @@ impl Repository {
         assert!(done.status.success(), "{words:?}: {done:?}");
     }
 
-    /// Returns what a line touches that is protected, where `project` is the project.
+    /// Returns the protected thing that a line touches, where `project` is the project.
     fn touched(&self, project: &str, line: &str) -> Option<String> {
         let text = |path: &Path| path.to_str().unwrap().to_owned();
         let context = CallContext {
@@ -148,7 +148,7 @@ fn a_work_tree_has_the_hooks_of_its_repository() {
         let line = format!("cp a.rs {}", place.display());
         assert!(repository.touched("w", &line).is_some(), "{line}");
     }
-    // A file elsewhere in the repository is of no concern to the work tree.
+    // A file elsewhere in the repository does not affect the work tree.
     let other = format!("cp a.rs {}", repository.at("p/b.rs").display());
     assert_eq!(repository.touched("w", &other), None);
 }

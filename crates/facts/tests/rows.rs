@@ -1,4 +1,4 @@
-//! Calls that touch protected things and calls that look alike, on a disk with links of every kind.
+//! Calls that touch protected things, and similar calls, on a disk with links of every kind.
 
 #![cfg(unix)]
 
@@ -14,10 +14,10 @@ use interlock_shell::Dialect;
 use serde_json::{Value, json};
 
 const ROWS: &str = include_str!("cases/protected.txt");
-/// Rows there are at least, so that none gets lost.
+/// Minimum number of rows, so that none gets lost.
 const ROWS_MIN: usize = 800;
 
-/// Interlock's program, as far as these tests are concerned.
+/// Interlock's program in these tests.
 const PROGRAM: &str = "the program";
 
 const GREP: Shape = Shape::Search {
@@ -69,7 +69,7 @@ impl Room {
             .replace('⏎', "\n")
     }
 
-    /// Returns what a call of the tool of `route` touches that is protected.
+    /// Returns the protected thing that a call by `route` touches.
     fn touched(&self, route: &str, text: &str) -> Option<String> {
         let (tool, shape, input) = call(route, text);
         let proposal = Proposal {
@@ -136,7 +136,7 @@ fn link(root: &Path) {
     fs::hard_link(at("bin/interlock"), at("p/il_hard")).unwrap();
 }
 
-/// Makes the call of a tool.
+/// Returns the call of a tool.
 fn call(route: &str, text: &str) -> (&'static str, Shape, Value) {
     let path = "file_path";
     let fields = EditFields::SNAKE;

@@ -40,7 +40,7 @@ fn found(tool: &str, input: &Value) -> ToolCall {
     facts(proposal(tool, input), &context(), &disk())
 }
 
-/// Writes what a call does in a line: kind, reads, writes (`-` before what goes), lines.
+/// Describes a call in one line: kind, reads, writes (`-` before removed paths), lines.
 fn told(call: &ToolCall) -> String {
     let facts = &call.facts;
     let writes: Vec<String> = facts
@@ -159,7 +159,7 @@ fn the_words_of_an_unknown_tools_name_say_what_it_does() {
             json!({"path": "a.py"}),
             "other r[a.py] w[] ?",
         ),
-        // No file is named: an issue tracker has words of the same kind.
+        // No file is named: an issue tracker uses similar words.
         (
             "mcp__tracker__create_issue",
             json!({"title": "x", "content": "y"}),
@@ -294,8 +294,8 @@ fn protected_things_are_found_whatever_the_tool_and_the_way_the_path_is_written(
     }
 }
 
-/// Words of a tool's name, and what it does with a path, with where it takes something from, and with where it puts it:
-/// `r` reads, `w` writes, `-` removes, `.` nothing.
+/// Words in tool names, and the effect on a path, on a source, and on a destination: `r` reads, `w` writes, `-`
+/// removes, `.` nothing.
 const DEEDS: [(&[&str], &str); 5] = [
     (&["delete", "remove", "unlink", "rm"], "---"),
     (&["move", "rename", "mv"], "--w"),

@@ -1,4 +1,4 @@
-//! Protected things compared with how they were: what is reported, what is not, what is read again.
+//! Protected things compared with their baseline: what is reported, what is not, and what is read again.
 
 #![cfg(unix)]
 
@@ -15,7 +15,7 @@ use interlock_facts::{
     Baseline, CallContext, Comparison, Disk, DiskError, Quiet, RealDisk, Seen, Stamp,
 };
 
-/// Long after every file of a test was written.
+/// A time long after every file of a test was written.
 const LATER_MS: u64 = 9_000_000_000_000;
 
 struct Room {
@@ -66,7 +66,7 @@ impl Room {
         Baseline::take(&self.context(), &RealDisk, LATER_MS)
     }
 
-    /// Compares what nobody has touched, and keeps what shows that.
+    /// Compares unchanged files, and keeps the proof of that.
     fn quiet(&self, baseline: &Baseline) -> Quiet {
         let (found, quiet) = self.compare_again(baseline);
         assert!(found.changes.is_empty() && found.renewed.is_none());
@@ -77,7 +77,7 @@ impl Room {
         baseline.compare_again(&self.context(), &BTreeMap::new(), &RealDisk, LATER_MS)
     }
 
-    /// Lists what changed, each path below the room with what became of it.
+    /// Lists the changes, each with its path below the room and its kind.
     fn changed(&self, baseline: &Baseline) -> Vec<(String, ProtectedFate)> {
         let found = baseline.compare(&self.context(), &BTreeMap::new(), &RealDisk, LATER_MS);
         let root = fs::canonicalize(self.directory.path()).unwrap();
@@ -92,13 +92,13 @@ impl Room {
     }
 }
 
-/// Does something to a room and names what is reported: `+` new, `*` changed, `-` gone.
+/// Applies a change to a room and checks the report: `+` new, `*` changed, `-` removed.
 fn check(deed: impl FnOnce(&Room), expected: &[&str]) {
     let room = Room::new();
     let baseline = room.take();
     let quiet = room.quiet(&baseline);
     deed(&room);
-    // What a later call looks at first never hides what a whole comparison finds.
+    // The quick check of a later call never hides what a full comparison finds.
     let holds = quiet.holds(&room.context(), &BTreeMap::new(), &RealDisk);
     assert!(expected.is_empty() || !holds, "the change does not show");
     let found: Vec<String> = room
@@ -280,7 +280,7 @@ fn what_a_person_accepted_is_no_change_and_anything_else_is() {
     assert_eq!(compare(&accepted), []);
     room.write("p/.envrc", "two");
     assert_eq!(compare(&accepted).len(), 1);
-    // As it was when the run began needs nobody's word.
+    // If restored to its state at the beginning of the run, it needs no acceptance.
     fs::remove_file(room.path("p/.envrc")).unwrap();
     assert_eq!(compare(&accepted), []);
 }
@@ -301,7 +301,7 @@ fn a_renewed_baseline_says_the_same_and_still_finds_changes() {
     room.write("p/.git/config", "[alias]\n\tst = !id\n");
     room.write("p/.mcp.json", "{}");
     assert_eq!(compare(&renewed).changes.len(), 2);
-    // Found again for as long as nobody accepts it.
+    // It is found again until somebody accepts it.
     let again = compare(&renewed).renewed.unwrap_or(renewed);
     assert_eq!(compare(&again).changes.len(), 2);
 }
@@ -312,7 +312,7 @@ fn what_nobody_has_touched_is_seen_from_stamps_alone() {
     let quiet = room.quiet(&room.take());
     let accepted = BTreeMap::new();
     assert!(quiet.holds(&room.context(), &accepted, &RealDisk));
-    // What a person accepts is for a whole comparison to judge, and so is another place to look at.
+    // A full comparison must judge what a person accepts, and any additional place.
     let more = BTreeMap::from([("/x".to_owned(), None)]);
     assert!(!quiet.holds(&room.context(), &more, &RealDisk));
     let elsewhere = CallContext {
@@ -326,7 +326,7 @@ fn what_nobody_has_touched_is_seen_from_stamps_alone() {
 fn what_comes_into_a_directory_that_has_just_changed_shows_too() {
     let room = Room::new();
     let baseline = room.take();
-    // As young as a real call finds it: a directory may change again within the same tick.
+    // As recent as in a real call: a directory may change again within the same clock tick.
     let now = std::time::SystemTime::now();
     let now = now.duration_since(std::time::UNIX_EPOCH).unwrap();
     let at_ms = u64::try_from(now.as_millis()).unwrap();
@@ -347,7 +347,7 @@ fn what_had_to_be_read_or_has_changed_is_compared_as_a_whole_again() {
     room.write("home/.bashrc", "b");
     let compare = || room.compare_again(&baseline);
     assert_eq!(compare().1, None);
-    // The same text in another file: read once, and then its stamp is enough.
+    // The same text in another file: read once, and then its stamp is sufficient.
     room.write("home/.bashrc", "a");
     let (found, quiet) = compare();
     assert_eq!((found.changes.len(), quiet), (0, None));
@@ -363,7 +363,7 @@ fn a_stamp_as_young_as_the_look_itself_proves_nothing() {
     assert_eq!(room.changed(&early), []);
 }
 
-/// A disk on which one file is written while it is looked at first, and whose stamp is then as before.
+/// A disk on which one file is written during its first look, without a change of its stamp.
 struct Restless {
     path: String,
     reads: Cell<u32>,
@@ -407,11 +407,11 @@ impl Disk for Restless {
 fn what_comes_into_a_directory_that_was_and_is_too_young_shows() {
     let room = Room::new();
     let (context, nothing) = (room.context(), BTreeMap::new());
-    // By this clock every stamp is of a later time than the look.
+    // By this clock, every stamp is later than the look.
     let baseline = Baseline::take(&context, &RealDisk, 1);
     let unchanged = baseline.compare(&context, &nothing, &RealDisk, 1);
     assert_eq!(unchanged.changes, []);
-    // One where nothing was, and one in a directory whose names are known.
+    // One where there was nothing, and one in a directory whose names are known.
     room.write("p/.envrc", "x");
     room.write("p/.git/hooks/pre-commit", "x");
     let found = baseline.compare(&context, &nothing, &RealDisk, 1);

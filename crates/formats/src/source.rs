@@ -166,7 +166,7 @@ fn starts(bytes: &[u8]) -> usize {
     bytes.iter().filter(|byte| is_start(**byte)).count()
 }
 
-/// Tells whether a byte of UTF-8 is the first of its character.
+/// Returns whether a byte of UTF-8 is the first of its character.
 const fn is_start(byte: u8) -> bool {
     byte & 0b1100_0000 != 0b1000_0000
 }

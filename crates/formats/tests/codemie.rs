@@ -1,4 +1,4 @@
-//! CodeMie files: what is said about those that are not in order.
+//! CodeMie files: the diagnostics of invalid ones.
 
 mod reading;
 
@@ -10,7 +10,7 @@ use crate::support::corpus;
 
 const CASES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/cases/codemie");
 
-/// A configuration in which little is defined.
+/// A configuration with few definitions.
 struct Configuration;
 
 impl Workflows for Configuration {
@@ -48,7 +48,7 @@ impl Workflows for Configuration {
     }
 }
 
-/// Returns the codes of everything said about a workflow, with lines and columns.
+/// Returns the codes of a workflow's diagnostics, with lines and columns.
 fn said(text: &str, strict: bool) -> Vec<String> {
     let source = Source::new("case.yaml", text);
     let found = if strict {

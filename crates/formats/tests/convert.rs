@@ -1,4 +1,4 @@
-//! Workflows said in the native format: the same machine, or a list of what cannot be said.
+//! Conversion of workflows to the native format: the same machine, or a list of the parts that cannot be expressed.
 
 use std::{
     fs,
@@ -22,7 +22,7 @@ fn files(directory: &str, ending: &str) -> Vec<PathBuf> {
     found
 }
 
-/// Every workflow of the tree that stands by itself.
+/// Returns every self-contained workflow in the tree.
 fn workflows() -> Vec<Source> {
     let mut all = Vec::new();
     let mut paths = files("workflows", ".yaml");
@@ -49,7 +49,7 @@ fn workflows() -> Vec<Source> {
         }
         for path in files(&format!("tests/cases/{name}"), ".test.yaml") {
             let text = fs::read_to_string(&path).unwrap();
-            // The cases of a few areas name a file.
+            // The cases of some areas refer to a file instead.
             if let Some(workflow) = case_workflow(&text) {
                 all.push(Source::new("case.yaml", workflow));
             }
@@ -60,7 +60,7 @@ fn workflows() -> Vec<Source> {
     all
 }
 
-/// Returns the workflow that stands in a case file, as text of its own.
+/// Returns the workflow in a case file, as a separate text.
 fn case_workflow(text: &str) -> Option<String> {
     let mut lines = text.lines().skip_while(|line| *line != "workflow:");
     lines.next()?;
@@ -115,7 +115,7 @@ fn every_field_has_the_spelling_of_the_format() {
     }
 }
 
-/// Returns line, column, code and message of all that is said about a file.
+/// Returns line, column, code and message of each diagnostic of a file.
 fn refused(text: &str) -> Vec<String> {
     let found = convert(&Source::new("case.yaml", text), &NoWorkflows).unwrap_err();
     found

@@ -1,4 +1,4 @@
-//! Every file of the invalid and the warned-of workflows is told what is wrong, where it is wrong.
+//! Every invalid or questionable workflow gets the expected diagnostics at the expected places.
 
 use std::{
     fs,
@@ -46,9 +46,9 @@ impl Expected {
     }
 }
 
-/// Compares what is said with what is expected: nothing may be missing, nothing added.
+/// Compares the diagnostics with the expected ones: none may be missing or additional.
 ///
-/// Beside errors, warnings and notes may stand unexpected.
+/// If there are errors, additional warnings and notes are permitted.
 fn compare(path: &Path) -> Option<String> {
     let text = fs::read_to_string(path).unwrap();
     let name = path.file_name().unwrap().to_string_lossy();
@@ -68,7 +68,7 @@ fn compare(path: &Path) -> Option<String> {
     for found in &said {
         match open.iter().position(|expected| expected.is(found)) {
             Some(at) => drop(open.remove(at)),
-            // What cannot be carried out yet says so beside the mistake that is meant.
+            // An unsupported feature is reported in addition to the intended error.
             None if found.code == "unsupported" => {}
             None if found.severity == Severity::Error || !fails => added.push(found.clone()),
             None => {}

@@ -1,4 +1,4 @@
-//! FlowState files: what is said about those that are not in order, and what the others become.
+//! FlowState files: the diagnostics of invalid ones, and the machines of the others.
 
 mod lowering;
 mod reading;
@@ -11,7 +11,7 @@ use crate::support::{corpus, mutations};
 
 const CASES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/cases/flowstate");
 
-/// The files beside the cases, as a project's folder holds them.
+/// The files beside the cases, as in a project's folder.
 struct Folder;
 
 impl Workflows for Folder {
@@ -39,13 +39,13 @@ fn read(path: &Path, name: &str) -> Option<Result<Source, String>> {
     Some(Ok(Source::new(name, text)))
 }
 
-/// Loads a workflow that is in order.
+/// Loads a valid workflow.
 fn loaded(text: &str) -> Loaded {
     load(&Source::new("case.yaml", text), None, &Folder)
         .unwrap_or_else(|found| panic!("{}", render(&found, false)))
 }
 
-/// Returns the codes of everything said about a workflow, with lines and columns.
+/// Returns the codes of a workflow's diagnostics, with lines and columns.
 fn said(name: &str, text: &str) -> Vec<String> {
     let found = check(&Source::new(name, text), &Folder);
     found

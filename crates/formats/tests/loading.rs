@@ -1,4 +1,4 @@
-//! Workflows that are in order become the machine they describe.
+//! Valid workflows are loaded as the machines they describe.
 
 use std::{collections::BTreeMap, fs, path::Path};
 
@@ -13,7 +13,7 @@ use interlock_formats::{
 };
 use serde_json::{Value, json};
 
-/// Workflows by id, as a disk would hold them.
+/// Workflows by id, in place of a disk.
 #[derive(Default)]
 struct Shelf(BTreeMap<&'static str, Result<&'static str, &'static str>>);
 
@@ -48,7 +48,7 @@ fn state<'m>(machine: &'m Machine, name: &str) -> &'m interlock_core::machine::S
         .unwrap_or_else(|| panic!("no state {name}"))
 }
 
-/// Returns where the first transition of an event leads.
+/// Returns the target of an event's first transition.
 fn leads(machine: &Machine, from: &str, event: &str) -> Target {
     state(machine, from).on[event].transitions[0].target.clone()
 }
@@ -64,7 +64,7 @@ fn the_examples_of_the_reference_page_have_nothing_wrong_with_them() {
         let text = fs::read_to_string(pages.join(name)).unwrap();
         let said = check(&Source::new(name, text.clone()), &NoWorkflows);
         assert!(said.is_empty(), "{}", render(&said, false));
-        // JSON is YAML too: read as either it is the same machine.
+        // JSON is also YAML: both readers give the same machine.
         let as_json = load(&Source::new(name, text.clone()), None, &NoWorkflows).unwrap();
         assert_eq!(as_json.machine, loaded(&text).machine);
     }
@@ -179,7 +179,7 @@ states:
 #[test]
 fn a_fork_becomes_a_state_of_its_own_shown_as_the_one_that_forked() {
     let machine = loaded(FORKED).machine;
-    // The name that first comes to mind is taken.
+    // The most obvious name is already in use.
     let name = "building#BUILD_DONE#";
     assert_eq!(leads(&machine, "building", "BUILD_DONE"), to(name));
     let transition = &state(&machine, "building").on["BUILD_DONE"].transitions[0];
@@ -239,13 +239,13 @@ fn machines_are_found_from_the_inside_out_and_kept_by_keys_of_their_own() {
     let suite = &machine.machines["suite"];
     assert_eq!(suite.id, MachineId::new("suite"));
     assert_eq!(call(suite, "x#AGAIN").machine, MachineId::new("suite"));
-    // Two machines of one name: the nearer one is meant, and each has its own key.
+    // Of two machines with one name, the nearer one is called, and each has its own key.
     let near = &call(suite, "x#IN").machine;
     let far = &call(&machine, "a#IN").machine;
     assert_ne!(near, far);
     assert_eq!(machine.machines[near].id, MachineId::new("deep"));
     assert_eq!(machine.machines[far].initial, StateName::new("z"));
-    // The outermost can be called as well: as a copy of itself.
+    // The outermost can be called, too, as a copy of itself.
     let up = &machine.machines[&call(suite, "x#UP").machine];
     assert_eq!((&up.id, &up.states), (&machine.id, &machine.states));
     assert!(
@@ -367,7 +367,7 @@ fn one_of_several_workflows_has_to_be_named() {
         said[0].help.as_deref(),
         Some("name one of `first`, `second`, or add `default`")
     );
-    // For a check that is not a mistake: it looks at all of them.
+    // For a check, this is not an error: it checks all of them.
     let said = check(&Source::new("w.yaml", several), &NoWorkflows);
     assert!(said.is_empty(), "{}", render(&said, false));
     let only = "workflows: {w: {id: x, initial: a, states: {a: {type: final}}}}";
@@ -401,7 +401,7 @@ fn the_hash_is_of_the_content_alone() {
         hash
     );
     assert_eq!(loaded(&format!("# a comment\n{yaml}")).machine.hash, hash);
-    // Order is part of the meaning.
+    // The order is significant.
     assert_ne!(
         loaded(&yaml.replace("X: b, Y: c", "Y: c, X: b"))
             .machine

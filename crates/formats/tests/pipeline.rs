@@ -1,4 +1,4 @@
-//! Pipelines: what is said about those that are not in order, and what the others become.
+//! Pipelines: the diagnostics of invalid ones, and the machines of the others.
 
 mod lowering;
 
@@ -10,7 +10,7 @@ use crate::support::corpus;
 
 const CASES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/cases/pipeline");
 
-/// The files beside the cases, as a project's folder holds them.
+/// The files beside the cases, as in a project's folder.
 struct Folder;
 
 impl Workflows for Folder {
@@ -29,7 +29,7 @@ impl Workflows for Folder {
     }
 }
 
-/// Loads a pipeline that is in order.
+/// Loads a valid pipeline.
 fn loaded(name: &str, text: &str) -> Loaded {
     load(&Source::new(name, text), None, &Folder)
         .unwrap_or_else(|found| panic!("{}", render(&found, false)))

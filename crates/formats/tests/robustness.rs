@@ -1,4 +1,4 @@
-//! Whatever the text, reading it ends with an answer.
+//! Reading any text terminates with a result.
 
 use std::sync::LazyLock;
 
@@ -7,7 +7,7 @@ use proptest::prelude::*;
 
 use crate::support::mutations::mutated;
 
-/// A workflow with something of everything.
+/// A workflow that uses every feature.
 const YAML: &str = r#"
 id: everything
 initial: a
@@ -46,7 +46,7 @@ states:
   end: {type: final, outcome: failure}
 "#;
 
-/// A pipeline with something of everything.
+/// A pipeline that uses every feature.
 const PIPELINE: &str = r#"
 id: everything
 entry: A
@@ -79,7 +79,7 @@ static JSON: LazyLock<String> = LazyLock::new(|| {
     text.replace("\"id\"", "\"x\\u00e9\\n\": -1.5e3, \"id\"")
 });
 
-/// Finds every workflow, and always the same one.
+/// Resolves every name to the same workflow.
 struct Everything;
 
 impl Workflows for Everything {
@@ -97,7 +97,7 @@ fn survives(name: &str, text: String) {
     }
 }
 
-/// Changes a text here and there.
+/// Changes some places of a text.
 fn changed(text: &'static str) -> impl Strategy<Value = String> {
     mutated(
         text,

@@ -1,4 +1,4 @@
-//! The control tools, against a real store and through real MCP frames.
+//! The control tools, with a real store and real MCP frames.
 
 mod asked;
 mod changed_tools;

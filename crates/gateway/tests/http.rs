@@ -1,4 +1,4 @@
-//! MCP over HTTP, seen from outside: what is refused, how streams behave, and every revision from end to end.
+//! MCP over HTTP, tested from outside: refusals, the behavior of streams, and every revision end to end.
 
 mod crowd;
 mod far_end;

@@ -1,4 +1,4 @@
-//! However calls, progress, answers and cancellations of one session interleave, each reaches its own.
+//! However calls, progress, answers and cancellations of one session interleave, each reaches its own call.
 
 use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
@@ -17,28 +17,28 @@ use proptest::prelude::*;
 use serde_json::{Value, json};
 use tokio::{sync::mpsc, time::timeout};
 
-/// How long a message may take that must come.
+/// Time limit for an expected message.
 const PATIENCE: Duration = Duration::from_secs(20);
 
-/// What happens next; numbers choose among the calls under way.
+/// The next step; numbers select one of the pending calls.
 #[derive(Debug, Clone)]
 enum Step {
-    /// The client calls, with an id and perhaps a progress token.
+    /// The client makes a call, with an id and possibly a progress token.
     Call(Value, Option<Value>),
     /// The server answers a call.
     Answer(usize),
-    /// The server says how far it is.
+    /// The server reports its progress.
     Progress(usize),
     /// The client cancels a call.
     Cancel(usize),
 }
 
-/// A call under way, as both sides know it.
+/// A pending call, as both sides know it.
 #[derive(Debug)]
 struct Call {
     id: Value,
     token: Option<Value>,
-    /// What only this call has among its arguments.
+    /// A unique value among its arguments.
     mark: u64,
     /// Its id at the server.
     number: Value,
@@ -76,7 +76,7 @@ impl Dial for Once {
     }
 }
 
-/// Lets everything pass.
+/// A policy that allows everything.
 #[derive(Debug)]
 struct Open;
 
@@ -214,7 +214,7 @@ impl Both {
                     .await;
                     let heard = hear(&mut self.server).await;
                     assert_eq!(heard["params"]["requestId"], call.number);
-                    // An answer that comes nevertheless is nobody's.
+                    // An answer that still comes belongs to no call.
                     let id = Id::from_value(&call.number).unwrap();
                     say(
                         &self.server,
@@ -277,7 +277,7 @@ impl Both {
             Envelope::notification("notifications/progress", object(params)),
         )
         .await;
-        // Without a token nobody asked for it.
+        // Without a token, progress was not requested.
         if let Some(token) = &call.token {
             let heard = timeout(PATIENCE, self.client.incoming.recv())
                 .await

@@ -1,25 +1,26 @@
-//! Sessions of the gateway, played from transcripts: a client, its servers, and who governs, all scripted.
+//! Sessions of the gateway, played from transcripts: a client, its servers, and the policy are scripted.
 //!
 //! A transcript is a file below `session/cases`. Its first lines may set up the scene:
 //!
 //! ```text
-//! servers: a b          one server a name; left out: one that is wrapped; `none`: none
-//! client: {…}           what the client can do, for `open`
-//! server: {…}           what every server can do, for `open`
-//! refused: sampling     what no server may ask of the client
+//! servers: a b          one server per name; if left out: a wrapped one; `none`: none
+//! client: {…}           capabilities of the client, for `open`
+//! server: {…}           capabilities of every server, for `open`
+//! refused: sampling     requests that no server may send to the client
 //! own: NAME             a tool of the gateway itself, answered with its name
-//! hide: NAME            a tool that is not shown
+//! hide: NAME            a tool that is not listed
 //! deny: NAME            a tool whose calls are refused
-//! ask: NAME             a tool whose calls are put to a person first
+//! ask: NAME             a tool whose calls a person is asked about first
 //! ticket: NAME          a tool whose end is recorded
 //! cut: NAME             a tool whose end is recorded and whose result is replaced
 //! unread: URI           a resource that may not be read
 //! ```
 //!
-//! Every further line is a message: `client> …` and `server> …` (or the server's name) are said by them,
-//! `client< …` and `server< …` must be the next they hear. A text `$x` stands for anything the first time and for the
-//! same ever after. `open VERSION` plays the first words of the legacy era; `server gone` ends a connection, `server back` waits for the next. `governed …` is what
-//! who governs was told meanwhile, in order. `minutes N` lets that time pass.
+//! Every further line is a message: `client> …` and `server> …` (or the server's name) are sent by them, `client< …`
+//! and `server< …` must be the next that they receive. A text `$x` matches anything the first time, and the same value
+//! afterwards. `open VERSION` plays the handshake of the protocol versions with sessions; `server gone` ends a
+//! connection, `server back` waits for the next one. `governed …` lists what the policy was asked in the meantime, in
+//! order. `minutes N` lets that time pass.
 
 #![expect(
     clippy::unwrap_used,

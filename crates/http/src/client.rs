@@ -1,4 +1,4 @@
-//! Clients: whom they believe, and where a proxy stands.
+//! HTTP clients: the certificates they trust, and when they use a proxy.
 
 use std::{
     net::IpAddr,
@@ -10,10 +10,10 @@ use reqwest::{Client, ClientBuilder, Url, redirect};
 use rustls::{ClientConfig, RootCertStore};
 use rustls_platform_verifier::BuilderVerifierExt as _;
 
-/// How long a server may take to take a connection.
+/// Timeout for connecting to a server.
 const CONNECT_TIME: Duration = Duration::from_secs(10);
 
-/// Connections cannot be made at all: the system's certificates cannot be used.
+/// TLS cannot be set up, because the system's certificates cannot be used.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct TlsError(String);
@@ -24,8 +24,8 @@ impl TlsError {
     }
 }
 
-/// Begins a client for `url`: the system's certificates where it is encrypted, no redirect, and no proxy before
-/// this machine.
+/// Returns a builder of clients for `url`: it verifies `https` by the system's certificates, follows no redirect, and
+/// uses no proxy for loopback addresses.
 ///
 /// # Errors
 /// The system's certificates cannot be used.
@@ -42,7 +42,7 @@ pub fn client(url: &Url) -> Result<ClientBuilder, TlsError> {
     })
 }
 
-/// Returns whom a connection to `url` believes.
+/// Returns the TLS configuration for a connection to `url`.
 ///
 /// # Errors
 /// The system's certificates cannot be used.
@@ -55,13 +55,13 @@ pub fn tls(url: &Url) -> Result<ClientConfig, TlsError> {
         tls.with_platform_verifier()
             .map_err(|error| TlsError::of(&error))?
     } else {
-        // Reading the certificates takes time, and nothing is checked without encryption.
+        // Loading the certificates takes time, and a connection without TLS does not use them.
         tls.with_root_certificates(RootCertStore::empty())
     };
     Ok(tls.with_no_client_auth())
 }
 
-/// Tells whether an address is of this machine itself.
+/// Returns whether a URL's host is this machine itself.
 #[must_use]
 pub fn is_loopback(url: &Url) -> bool {
     let host = url.host_str().unwrap_or_default();
@@ -70,14 +70,14 @@ pub fn is_loopback(url: &Url) -> bool {
     host == "localhost" || address.is_ok_and(|ip| ip.is_loopback())
 }
 
-/// Clients that are kept, so that their connections are used again; each is made when it is first needed.
+/// Clients that are reused, so that their connections are too; each is built when it is first needed.
 #[derive(Debug, Default)]
 pub struct Clients {
     plain: Pair,
     encrypted: Pair,
 }
 
-/// A client to this machine, which no proxy stands before, and one to others.
+/// A client for this machine, without a proxy, and one for other hosts.
 #[derive(Debug, Default)]
 struct Pair {
     here: OnceLock<Result<Client, TlsError>>,

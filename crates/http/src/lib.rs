@@ -1,8 +1,8 @@
-//! Outward connections over HTTP: one way to make a client, and one reader of what servers stream.
+//! Outgoing HTTP connections: one way to build a client, and one reader of event streams.
 //!
-//! Knows no provider, no tool and no protocol above HTTP. A proxy of the environment stands between this machine and
-//! others, never between this machine and itself. No redirect is followed unless the caller says so: what was meant
-//! for one server is not sent to another.
+//! This crate knows no provider, no tool and no protocol above HTTP. A proxy from the environment is used for other
+//! hosts, never for this machine itself. No redirect is followed unless the caller allows it: a request meant for one
+//! server is not sent to another.
 
 use std::error::Error;
 
@@ -15,16 +15,16 @@ pub use client::{Clients, TlsError, client, is_loopback, tls};
 pub use lines::{Lines, TooLong};
 pub use retry_after::{retry_after, retry_after_ms};
 
-/// What this program calls itself.
+/// Value of the `User-Agent` header.
 pub const USER_AGENT: &str = concat!("interlock/", env!("CARGO_PKG_VERSION"));
 
-/// Says what went wrong on the way, with every cause, without the address: that may hold a secret.
+/// Describes an error with all its causes, without the URL, which may contain a secret.
 #[must_use]
 pub fn explained(error: reqwest::Error) -> String {
     causes(&error.without_url())
 }
 
-/// Says what went wrong with every cause behind it.
+/// Describes an error with all its causes.
 #[must_use]
 pub fn causes(error: &dyn Error) -> String {
     let mut text = error.to_string();

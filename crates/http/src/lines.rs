@@ -1,22 +1,22 @@
-//! Bytes as they arrive, cut into lines: each by LF, CR or both, as event streams have them.
+//! Splits incoming bytes into lines, each ended by LF, CR or CRLF, as event streams define them.
 
-/// A line, or an event, that has more bytes than allowed.
+/// A line or an event has more bytes than allowed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("it has more than {0} bytes")]
 pub struct TooLong(pub usize);
 
-/// What has arrived of a line so far.
+/// A splitter of bytes into lines, which keeps the incomplete last line.
 #[derive(Debug)]
 pub struct Lines {
     open: Vec<u8>,
     bytes_max: usize,
-    /// The last byte was a CR: an LF that follows belongs to it.
+    /// The last byte was a CR: an LF that follows belongs to the same line end.
     after_cr: bool,
     begun: bool,
 }
 
 impl Lines {
-    /// Gets ready for lines of at most `bytes_max` bytes.
+    /// Returns a splitter for lines of at most `bytes_max` bytes.
     #[must_use]
     pub const fn new(bytes_max: usize) -> Self {
         Self {
@@ -27,10 +27,10 @@ impl Lines {
         }
     }
 
-    /// Takes bytes, and gives every line that they end to `each`, without its end.
+    /// Adds bytes and passes every line that they complete to `each`, without its line end.
     ///
     /// # Errors
-    /// A line is too long, or `each` says so.
+    /// A line is too long, or `each` fails.
     pub fn feed<E: From<TooLong>>(
         &mut self,
         mut bytes: &[u8],
@@ -59,7 +59,7 @@ impl Lines {
         }
     }
 
-    /// Returns what came after the last end of a line; empty: nothing.
+    /// Returns the bytes after the last line end, empty if there are none.
     pub fn rest(&mut self) -> Vec<u8> {
         let line = std::mem::take(&mut self.open);
         self.without_mark(&line).to_vec()
@@ -73,7 +73,7 @@ impl Lines {
         Ok(())
     }
 
-    /// Takes the mark of UTF-8 off the very first line.
+    /// Removes the byte-order mark from the very first line.
     fn without_mark<'l>(&mut self, line: &'l [u8]) -> &'l [u8] {
         let is_first = !std::mem::replace(&mut self.begun, true);
         if is_first {

@@ -1,8 +1,8 @@
-//! How long a server asks to be left alone.
+//! Parses the headers by which a server says when to retry.
 
 use std::time::{Duration, SystemTime};
 
-/// Reads a `retry-after`: seconds, or a date; `None`: it is neither.
+/// Parses a `retry-after` header, in seconds or as a date; returns `None` if it is neither.
 #[must_use]
 pub fn retry_after(value: &str, now: SystemTime) -> Option<Duration> {
     if let Some(asked) = seconds(value) {
@@ -12,7 +12,7 @@ pub fn retry_after(value: &str, now: SystemTime) -> Option<Duration> {
     Some(at.duration_since(now).unwrap_or_default())
 }
 
-/// Reads a `retry-after-ms`, as some providers of models send it.
+/// Parses a `retry-after-ms` header, which some model providers send.
 #[must_use]
 pub fn retry_after_ms(value: &str) -> Option<Duration> {
     seconds(value)?.checked_div(1_000)

@@ -1,34 +1,34 @@
-//! Event streams: written, and read within bounds.
+//! Writes event streams, and reads them with bounded memory.
 //!
-//! The crates that read event streams either refuse lines that the standard
-//! says to skip, or keep an event that never ends; this one does neither.
+//! Other crates that read event streams either refuse lines that the standard says to ignore, or buffer an event that
+//! never ends; this one does neither.
 
 use crate::lines::{Lines, TooLong};
 
 /// One event of a stream.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Event {
-    /// Its kind; empty: `message`.
+    /// Its type; empty means `message`.
     pub kind: String,
-    /// Its data, its lines joined by LF: text, unless the server is wrong.
+    /// Its data, with lines joined by LF; UTF-8 unless the server is wrong.
     pub data: Vec<u8>,
-    /// Its id, where the event itself has one.
+    /// Its id, if the event itself has one.
     pub id: Option<String>,
 }
 
-/// Reads a stream piece by piece.
+/// A reader of a stream that arrives in pieces.
 #[derive(Debug)]
 pub struct Reader {
     lines: Lines,
     open: OpenEvent,
 }
 
-/// The event that is arriving, and what outlasts it.
+/// The event being received, and the state that outlasts it.
 #[derive(Debug)]
 struct OpenEvent {
     event: Event,
     has_data: bool,
-    /// Bytes of its lines so far.
+    /// Number of bytes of its lines so far.
     bytes: usize,
     bytes_max: usize,
     last_id: Option<String>,
@@ -36,7 +36,7 @@ struct OpenEvent {
 }
 
 impl Reader {
-    /// Makes a reader that refuses events of more than `bytes_max` bytes.
+    /// Returns a reader that refuses events of more than `bytes_max` bytes.
     #[must_use]
     pub fn new(bytes_max: usize) -> Self {
         Self {
@@ -52,10 +52,10 @@ impl Reader {
         }
     }
 
-    /// Takes the next piece, and gives the events that it ends to `each`.
+    /// Adds the next piece and passes the events that it completes to `each`.
     ///
     /// # Errors
-    /// An event is too long, or `each` says so.
+    /// An event is too long, or `each` fails.
     pub fn take<E: From<TooLong>>(
         &mut self,
         piece: &[u8],
@@ -68,9 +68,9 @@ impl Reader {
         })
     }
 
-    /// Returns the event that the end of the stream ends.
+    /// Returns the event that the end of the stream completes.
     ///
-    /// By the standard such an event is none, but there are servers that leave out the last empty line.
+    /// By the standard such an event is dropped, but some servers omit the last empty line.
     ///
     /// # Errors
     /// The event is too long.
@@ -84,13 +84,13 @@ impl Reader {
         self.open.line(b"")
     }
 
-    /// Returns the last id of the stream.
+    /// Returns the last event id of the stream.
     #[must_use]
     pub fn last_id(&self) -> Option<&str> {
         self.open.last_id.as_deref()
     }
 
-    /// Returns how long to wait before the stream is opened anew, in milliseconds, where the server has said it.
+    /// Returns the delay before reconnecting, in milliseconds, if the server has set one.
     #[must_use]
     pub const fn retry_ms(&self) -> Option<u64> {
         self.open.retry_ms
@@ -98,7 +98,7 @@ impl Reader {
 }
 
 impl OpenEvent {
-    /// Takes a line; returns the event that it ends.
+    /// Adds a line; returns the event that it completes.
     fn line(&mut self, line: &[u8]) -> Result<Option<Event>, TooLong> {
         if line.is_empty() {
             self.bytes = 0;
@@ -134,14 +134,14 @@ impl OpenEvent {
             b"retry" if value.bytes().all(|digit| digit.is_ascii_digit()) => {
                 self.retry_ms = value.parse().ok().or(self.retry_ms);
             }
-            // A comment, or a field that nobody knows.
+            // A comment, or an unknown field.
             _ => {}
         }
         Ok(None)
     }
 }
 
-/// Writes an event; line ends in the text are kept as the standard has them.
+/// Writes an event; each line of `data` becomes a `data` field, as the standard requires.
 #[must_use]
 pub fn write(kind: Option<&str>, id: Option<&str>, retry_ms: Option<u64>, data: &[u8]) -> Vec<u8> {
     let mut text = Vec::with_capacity(data.len() + 64);

@@ -1,20 +1,20 @@
-//! JSON that comes from outside, read so that it means one thing.
+//! Strict parsing of JSON from outside, so that it has one meaning.
 //!
-//! Readers of JSON differ about an object with a duplicate key: some take the first value, others the last. What is
-//! judged here must be what another program acts on, so [`parse`] names duplicate keys and [`parse_unique`] refuses
-//! them. Numbers keep their digits.
+//! JSON readers differ about an object with a duplicate key: some take the first value, others the last. What Interlock
+//! judges must be what another program acts on, so [`parse`] reports duplicate keys and [`parse_unique`] refuses them.
+//! Numbers keep their digits.
 
 use std::fmt;
 
 use serde::de::{DeserializeSeed, Deserializer, Error, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde_json::{Map, Number, Value};
 
-/// One JSON document, with its duplicate keys.
+/// A JSON document and its duplicate keys.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Parsed {
-    /// The document; of a duplicate key the last value counts.
+    /// The document; of a duplicate key, it contains the last value.
     pub value: Value,
-    /// The first few duplicate keys as JSON Pointers, in order.
+    /// JSON Pointers to the first few duplicate keys, in order.
     pub duplicates: Vec<String>,
 }
 
@@ -30,27 +30,27 @@ impl Parsed {
     }
 }
 
-/// Duplicate keys that are named at most.
+/// Maximum number of duplicate keys that are reported.
 const DUPLICATES_MAX: usize = 8;
-/// The key under which `serde_json` hands over a number as text.
+/// The key under which `serde_json` passes a number as text.
 const NUMBER_KEY: &str = "$serde_json::private::Number";
 
-/// Parses one JSON document and nothing behind it; duplicate keys are named.
+/// Parses exactly one JSON document and reports its duplicate keys.
 ///
 /// # Errors
-/// The text is not JSON, or is nested more than 128 deep.
+/// The text is not JSON, or is nested more than 128 levels deep.
 pub fn parse(bytes: &[u8]) -> Result<Parsed, serde_json::Error> {
-    // A byte-order mark says nothing here.
+    // A leading byte-order mark is ignored.
     let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
     let mut duplicates = Vec::new();
     let value = read(bytes, OnDuplicate::Name(&mut duplicates))?;
     Ok(Parsed { value, duplicates })
 }
 
-/// Parses one JSON document and nothing behind it; a duplicate key is an error.
+/// Parses exactly one JSON document, in which a duplicate key is an error.
 ///
 /// # Errors
-/// The text is not JSON, is nested more than 128 deep, or has a duplicate key in one of its objects.
+/// The text is not JSON, is nested more than 128 levels deep, or contains an object with a duplicate key.
 pub fn parse_unique(bytes: &[u8]) -> Result<Value, serde_json::Error> {
     read(bytes, OnDuplicate::Refuse)
 }
@@ -67,9 +67,9 @@ fn read(bytes: &[u8], on_duplicate: OnDuplicate<'_>) -> Result<Value, serde_json
     Ok(value)
 }
 
-/// Writes U+FFFD in place of each escaped surrogate that has no partner; `None`: there is none.
+/// Replaces each escaped surrogate that has no partner by U+FFFD; returns `None` if there is none.
 ///
-/// Programs that keep text as UTF-16 write such halves where a text was cut.
+/// Programs that store text as UTF-16 write such halves where they truncated a text.
 #[must_use]
 pub fn with_whole_characters(bytes: &[u8]) -> Option<Vec<u8>> {
     let unit = |at: usize| {
@@ -89,7 +89,7 @@ pub fn with_whole_characters(bytes: &[u8]) -> Option<Vec<u8>> {
                 continue;
             }
             Some(_) => 6,
-            // The character behind a backslash begins no escape of its own.
+            // The character after a backslash does not start another escape.
             None if *byte == b'\\' => 2,
             None => 1,
         };
@@ -100,9 +100,9 @@ pub fn with_whole_characters(bytes: &[u8]) -> Option<Vec<u8>> {
     mended.then_some(whole)
 }
 
-/// What becomes of a duplicate key.
+/// How a duplicate key is handled.
 enum OnDuplicate<'a> {
-    /// Its pointer is kept here.
+    /// Its pointer is recorded here.
     Name(&'a mut Vec<String>),
     /// The document is refused.
     Refuse,
@@ -128,7 +128,7 @@ impl<'d> Part<'_, 'd> {
         result
     }
 
-    /// Takes a duplicate key as the reader wants it.
+    /// Handles a duplicate key: records its pointer, or fails.
     fn duplicate<E: Error>(&mut self, key: &str) -> Result<(), E> {
         let pointer = self.below(key, |part| part.at.clone());
         match self.on_duplicate {

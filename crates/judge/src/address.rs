@@ -162,7 +162,7 @@ fn held(run: &Run, path: &FramePath, name: &str) -> Refusal {
     )
 }
 
-/// Tells whether any branches of the run are open.
+/// Returns whether any branches of the run are open.
 #[must_use]
 pub fn in_fork(machine: &Machine, run: &Run) -> bool {
     fn forks(machine: &Machine, frame: &Frame) -> bool {

@@ -164,7 +164,7 @@ pub fn leaves<'a>(machine: &'a Machine, guards: &'a [GuardRef]) -> Vec<&'a Guard
     found
 }
 
-/// Tells whether an evidence guard holds now.
+/// Returns whether an evidence guard holds now.
 #[must_use]
 pub fn evidence_holds(scope: Scope<'_>, guard: &EvidenceGuard) -> bool {
     evidence::check(scope, guard).is_ok()

@@ -74,7 +74,7 @@ impl<'a> JudgeContext<'a> {
         self.grant
     }
 
-    /// Tells whether a shell line may write in this state.
+    /// Returns whether a shell line may write in this state.
     fn may_write(&self) -> bool {
         self.state.policy.stance() == crate::policy::Stance::Writing
     }

@@ -1,4 +1,4 @@
-//! Whatever a client sends: texts stay equal on both sides, every request has one answer, and nothing panics.
+//! For any client: texts stay equal on both sides, every request gets one answer, and nothing panics.
 
 use interlock_formats::{NoWorkflows, check};
 use interlock_lsp::{Position, Server, Text, read_message};
@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use crate::support::URI;
 
-/// Pieces that texts are made of: syntax, words that formats know, and characters of every width.
+/// Pieces of generated texts: syntax, keywords of the formats, and characters of every width.
 const PIECES: &[&str] = &[
     "\n",
     "\r\n",
@@ -79,7 +79,7 @@ fn position() -> impl Strategy<Value = Position> {
 struct Reference(Vec<u16>);
 
 impl Reference {
-    /// Returns where each line begins and where it ends without its break.
+    /// Returns where each line begins and where it ends without its line break.
     fn lines(&self) -> Vec<(usize, usize)> {
         let (cr, lf) = (u16::from(b'\r'), u16::from(b'\n'));
         let mut lines = Vec::new();
@@ -105,7 +105,7 @@ impl Reference {
             return self.0.len();
         };
         let at = (start + position.character).min(end);
-        // The middle of a pair is its beginning.
+        // The middle of a surrogate pair is moved to its beginning.
         let is_low = self
             .0
             .get(at)
@@ -120,7 +120,7 @@ impl Reference {
     }
 }
 
-/// Anything that may stand in a message.
+/// Returns any value that may occur in a message.
 fn value() -> impl Strategy<Value = Value> {
     let leaf = prop_oneof![
         Just(Value::Null),
@@ -156,7 +156,7 @@ fn value() -> impl Strategy<Value = Value> {
     })
 }
 
-/// A message of a client that means well, or of one that does not.
+/// Returns a message of a well-behaved client or of another one.
 fn message() -> impl Strategy<Value = Value> {
     let at = |Position { line, character }| json!({ "line": line, "character": character });
     let uri = proptest::sample::select(vec![
@@ -203,7 +203,7 @@ fn message() -> impl Strategy<Value = Value> {
     ]
 }
 
-/// Lets the server work until nothing is left to do.
+/// Runs the server until no work is left.
 fn work(server: &mut Server, answered: &mut Vec<Value>) {
     loop {
         while !server.is_idle() {
@@ -234,7 +234,7 @@ proptest! {
         for (byte, _) in ours.as_str().char_indices() {
             let at = ours.position(byte);
             let back = ours.byte(at);
-            // Only a place within a line break is shown at the end of its line.
+            // Only a position within a line break is moved to the end of its line.
             prop_assert!(back == byte || ours.as_str().get(back..byte) == Some("\r"));
         }
     }

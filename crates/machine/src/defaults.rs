@@ -1,11 +1,11 @@
 //! Tests for default values, which serialization omits and deserialization restores.
 
-/// Tells whether a value is its default.
+/// Returns whether a value is its default.
 pub fn is_default<T: Default + PartialEq>(value: &T) -> bool {
     *value == T::default()
 }
 
-/// Tells whether a number is 0.
+/// Returns whether a number is 0.
 pub fn is_zero<T: Default + PartialEq>(number: &T) -> bool {
     is_default(number)
 }

@@ -12,7 +12,7 @@ thread_local! {
 /// Maximum number of compiled patterns that are kept.
 const COMPILED_MAX: usize = 256;
 
-/// Tells whether `path`, relative to the project root, matches `pattern`.
+/// Returns whether `path`, relative to the project root, matches `pattern`.
 ///
 /// An invalid pattern matches nothing; loading a workflow rejects it.
 #[must_use]

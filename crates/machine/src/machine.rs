@@ -100,7 +100,7 @@ pub enum FinishRule {
 }
 
 impl FinishRule {
-    /// Tells whether this is the default, [`Self::Optional`].
+    /// Returns whether this is the default, [`Self::Optional`].
     #[must_use]
     pub const fn is_optional(&self) -> bool {
         matches!(self, Self::Optional)
@@ -308,7 +308,7 @@ impl Activity {
         }
     }
 
-    /// Tells whether its regions run in the same machine.
+    /// Returns whether its regions run in the same machine.
     #[must_use]
     pub fn forks(&self) -> bool {
         self.parallel()
@@ -448,7 +448,7 @@ pub struct Interrupt {
 }
 
 impl Machine {
-    /// Tells whether the machine, or one it calls, has a model stage.
+    /// Returns whether the machine, or one it calls, has a model stage.
     #[must_use]
     pub fn has_stages(&self) -> bool {
         std::iter::once(self)
@@ -474,7 +474,7 @@ impl Machine {
 }
 
 impl State {
-    /// Tells whether the result of its stage is added to `upstream`, for later stages.
+    /// Returns whether the result of its stage is added to `upstream`, for later stages.
     ///
     /// The output of any other stage is stored as its data flags say.
     #[must_use]
@@ -482,7 +482,7 @@ impl State {
         self.data.is_none()
     }
 
-    /// Tells whether a failed attempt of its stage is repeated from the beginning.
+    /// Returns whether a failed attempt of its stage is repeated from the beginning.
     ///
     /// An attempt that is part of a conversation is not: see [`ModelStage::repeats_calls`].
     #[must_use]
@@ -490,13 +490,13 @@ impl State {
         self.data.is_none()
     }
 
-    /// Tells whether Interlock runs the activity itself and raises its events.
+    /// Returns whether Interlock runs the activity itself and raises its events.
     #[must_use]
     pub const fn raises_own_events(&self) -> bool {
         !matches!(self.activity, Activity::Await | Activity::Final { .. })
     }
 
-    /// Tells whether only the activity itself raises `event`, when it ends.
+    /// Returns whether only the activity itself raises `event`, when it ends.
     #[must_use]
     pub fn raises(&self, event: &str) -> bool {
         let of_stage = matches!(self.activity, Activity::Stage(_))

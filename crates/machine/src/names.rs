@@ -122,13 +122,13 @@ impl FramePath {
         &self.0
     }
 
-    /// Tells whether this is the root frame.
+    /// Returns whether this is the root frame.
     #[must_use]
     pub fn is_root(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// Tells whether `other` is this frame or lies below it.
+    /// Returns whether `other` is this frame or lies below it.
     #[must_use]
     pub fn holds(&self, other: &Self) -> bool {
         other.0.starts_with(&self.0)

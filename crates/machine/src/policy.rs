@@ -77,7 +77,7 @@ pub enum Secrets {
 }
 
 impl Secrets {
-    /// Tells whether secrets may be read.
+    /// Returns whether secrets may be read.
     #[must_use]
     pub const fn are_allowed(&self) -> bool {
         matches!(self, Self::Allow)
@@ -98,7 +98,7 @@ pub struct CommandEntry {
 }
 
 impl CommandEntry {
-    /// Tells whether the entry ends with ` *`, which allows any options after its words.
+    /// Returns whether the entry ends with ` *`, which allows any options after its words.
     #[must_use]
     pub fn opens(&self) -> bool {
         self.text.trim_end().ends_with(" *")
@@ -143,13 +143,13 @@ pub enum Stance {
 }
 
 impl Policy {
-    /// Tells whether both tool lists allow a tool known by `names`.
+    /// Returns whether both tool lists allow a tool known by `names`.
     #[must_use]
     pub fn lets_pass(&self, names: &[&str]) -> bool {
         self.lists(names) && !self.disallows(names)
     }
 
-    /// Tells whether `allowed_tools` lists one of `names`, or is absent.
+    /// Returns whether `allowed_tools` lists one of `names`, or is absent.
     #[must_use]
     pub fn lists(&self, names: &[&str]) -> bool {
         self.allowed_tools
@@ -165,13 +165,13 @@ impl Policy {
             .is_none_or(|patterns| names.iter().any(|name| has(patterns, name)))
     }
 
-    /// Tells whether `disallowed_tools` contains one of `names`.
+    /// Returns whether `disallowed_tools` contains one of `names`.
     #[must_use]
     pub fn disallows(&self, names: &[&str]) -> bool {
         matches_any(&self.disallowed_tools, names)
     }
 
-    /// Tells whether the policy permits writing files in any way.
+    /// Returns whether the policy permits writing files in any way.
     #[must_use]
     pub fn may_write(&self) -> bool {
         self.stance() == Stance::Free
@@ -199,7 +199,7 @@ impl Policy {
     }
 }
 
-/// Tells whether a pattern matches one of `names`, or another name of the same tool.
+/// Returns whether a pattern matches one of `names`, or another name of the same tool.
 fn matches_any(patterns: &[String], names: &[&str]) -> bool {
     names
         .iter()

@@ -54,7 +54,7 @@ pub struct ReportGuard {
 }
 
 impl ReportGuard {
-    /// Tells whether the guard compares the report with the baseline.
+    /// Returns whether the guard compares the report with the baseline.
     #[must_use]
     pub fn compares(&self) -> bool {
         self.none_removed || self.passed == PassedAtLeast::Start
@@ -84,7 +84,7 @@ pub struct Checked {
 }
 
 impl Checked {
-    /// Tells whether nothing was checked.
+    /// Returns whether nothing was checked.
     #[must_use]
     pub fn is_nothing(&self) -> bool {
         *self == Self::default()

@@ -68,7 +68,7 @@ pub fn visible_json(document: String) -> String {
     shown
 }
 
-/// Tells whether a character moves the cursor, changes how others are displayed, or is invisible.
+/// Returns whether a character moves the cursor, changes how others are displayed, or is invisible.
 #[must_use]
 pub const fn steers(letter: char) -> bool {
     letter.is_ascii_control()

@@ -1,11 +1,11 @@
-//! Commands that were seen, as entries of `allowed_commands`.
+//! Turns observed commands into entries of `allowed_commands`.
 
 use std::collections::BTreeMap;
 
-/// How often a command has to be seen to be allowed.
+/// How often a command must occur to be allowed.
 pub(crate) const SUPPORT: usize = 2;
 
-/// Returns the longest beginnings that at least [`SUPPORT`] of the commands have in common.
+/// Returns the longest prefixes that at least [`SUPPORT`] of the commands share.
 pub(crate) fn entries(commands: &[Vec<String>]) -> Vec<String> {
     let mut counts: BTreeMap<&[String], usize> = BTreeMap::new();
     for words in commands {
@@ -25,7 +25,7 @@ pub(crate) fn entries(commands: &[Vec<String>]) -> Vec<String> {
     entries
 }
 
-/// Writes words as one entry.
+/// Writes words as one entry, quoted where necessary.
 pub(crate) fn line(words: &[String]) -> String {
     let plain = |word: &String| {
         let quoted = word.is_empty()

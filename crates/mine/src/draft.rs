@@ -1,4 +1,4 @@
-//! Drafts, and how good they are.
+//! Makes drafts of workflows, and grades them.
 
 use interlock_backtest::{Backtester, Options, made};
 use interlock_core::machine::Machine;
@@ -13,42 +13,42 @@ use crate::{
     text::workflow,
 };
 
-/// States that a proof of a draft may have.
+/// Maximum number of states in the proof of a draft.
 const STATES_MAX: usize = 100_000;
 
-/// A workflow that a person may take.
+/// A draft of a workflow for a person to review.
 #[derive(Debug)]
 pub struct Draft {
-    /// Its text.
+    /// The text as YAML.
     pub text: String,
-    /// What it compiles to.
+    /// The machine it compiles to.
     pub machine: Machine,
-    /// What `prove` could not find out, with the reason.
+    /// Properties that `prove` could not decide, each with the reason.
     pub unproved: Vec<String>,
 }
 
 /// Why there is no draft.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum NoDraft {
-    /// The sessions have no call that does work.
+    /// The sessions contain no call that does work.
     #[error("the sessions have no call that reads, edits, runs or fetches anything")]
     Nothing,
-    /// Every kind of work follows every other.
+    /// Every kind of work comes before and after every other.
     #[error(
         "no order found: in these sessions every kind of work comes before and after every other, so a workflow of them would allow anything in any order"
     )]
     NoOrder,
-    /// What was written is not in order.
+    /// The draft does not load, or `prove` refutes it.
     #[error("the draft is not in order: {0}")]
     Wrong(String),
 }
 
-/// Makes a draft of sessions, each with where it took place.
+/// Makes a draft from sessions, each with the scenario of its place.
 ///
-/// It passes `check`, and `prove` finds it sound.
+/// The draft passes `check`, and `prove` refutes none of its properties.
 ///
 /// # Errors
-/// There is nothing to make it of, or no order in it.
+/// The sessions contain no work, or no order.
 pub fn mine(name: &str, sessions: &[(&Session, &Scenario)]) -> Result<Draft, NoDraft> {
     let observed: Vec<Vec<Observed>> = sessions
         .iter()
@@ -110,20 +110,20 @@ fn observed(session: &Session, setting: &Scenario) -> Vec<Observed> {
         .collect()
 }
 
-/// How a draft did on a session that it was not made of.
+/// The result of testing drafts on sessions that they were not made from.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Grade {
-    /// Sessions that were left out, one after the other.
+    /// Number of sessions left out, one at a time.
     pub sessions: u64,
-    /// Of those, how many the others gave no draft without.
+    /// Number of those for which the other sessions gave no draft.
     pub without_draft: u64,
-    /// Calls of the sessions that were left out.
+    /// Number of calls in the sessions left out.
     pub calls: u64,
-    /// Of those, how many are refused at least.
+    /// Number of those calls that are refused at least.
     pub refused: u64,
 }
 
-/// Leaves each session out once, and holds the draft of the others against it.
+/// Leaves out each session in turn, and tests the draft of the others on it.
 #[must_use]
 pub fn grade(name: &str, sessions: &[(&Session, &Scenario)]) -> Grade {
     let mut grade = Grade::default();

@@ -1,4 +1,4 @@
-//! What was seen to pass before a phase began.
+//! Records which commands passed before a phase began.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -9,26 +9,26 @@ use crate::{
     level::Level,
 };
 
-/// Commands that passed since the last edit, each time that a phase began.
+/// The commands that had passed since the last edit, at the beginning of each phase.
 #[derive(Debug, Default)]
 pub(crate) struct Evidence {
     now: BTreeSet<String>,
-    /// By the phase that began; `None`: the session ended.
+    /// The sets of commands by the phase that began; `None` for the end of a session.
     seen: BTreeMap<Option<Level>, Vec<BTreeSet<String>>>,
 }
 
 impl Evidence {
-    /// Forgets what the last session has seen.
+    /// Starts a new session.
     pub(crate) fn start(&mut self) {
         self.now.clear();
     }
 
-    /// Notes that a phase begins.
+    /// Records that a phase begins; `None` if the session ends.
     pub(crate) fn began(&mut self, phase: Option<Level>) {
         self.seen.entry(phase).or_default().push(self.now.clone());
     }
 
-    /// Notes how a call ended.
+    /// Records how a call ended.
     pub(crate) fn ended(&mut self, call: &ToolCall, exit: Option<i64>) {
         if !call.facts.writes.is_empty() {
             self.now.clear();
@@ -50,7 +50,7 @@ impl Evidence {
         }
     }
 
-    /// Returns the commands that had passed each time that a phase began.
+    /// Returns the commands that had passed every time the phase began, if it began often enough.
     pub(crate) fn before(&self, phase: Option<Level>) -> Vec<String> {
         let Some(seen) = self.seen.get(&phase).filter(|seen| seen.len() >= SUPPORT) else {
             return Vec::new();

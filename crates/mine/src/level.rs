@@ -1,4 +1,4 @@
-//! What kind of work a call does.
+//! Classifies calls by the kind of work they do.
 
 use interlock_core::{
     call::{CallKind, ToolCall},
@@ -6,18 +6,18 @@ use interlock_core::{
 };
 use interlock_tool_names::FETCHERS;
 
-/// The kinds of work, of which a phase has one or more.
+/// A kind of work; a phase consists of one or more.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Level {
-    /// It reads.
+    /// Reads.
     Look,
-    /// It changes files.
+    /// Changes files.
     Edit,
-    /// It runs code of the project.
+    /// Runs code of the project.
     Run,
-    /// It changes what version control keeps.
+    /// Changes the version control repository.
     Commit,
-    /// It reaches the network.
+    /// Accesses the network.
     Fetch,
 }
 
@@ -33,7 +33,7 @@ impl Level {
         }
     }
 
-    /// Returns the event that leads to it.
+    /// Returns the name of the event that leads to it.
     pub(crate) const fn event(self) -> &'static str {
         match self {
             Self::Look => "LOOK",
@@ -44,7 +44,7 @@ impl Level {
         }
     }
 
-    /// Reads it from the facts of a call; `None`: the call belongs to whatever is done around it.
+    /// Returns the kind of a call by its facts; `None` if the call belongs to the work around it.
     pub(crate) fn of(call: &ToolCall) -> Option<Self> {
         match call.kind {
             CallKind::Control(_) | CallKind::Conversation | CallKind::SubAgent => None,

@@ -1,7 +1,7 @@
-//! A draft of a workflow from recorded sessions.
+//! Drafts a workflow from recorded sessions.
 //!
-//! What kind of work each call does is read from its facts; the order of the kinds is found by an inductive miner.
-//! Where it finds none, no draft is made: a workflow that allows anything in any order promises nothing.
+//! The kind of work of each call is derived from its facts; an inductive miner finds the order of the kinds. If there
+//! is no order, no draft is made: a workflow that allows anything in any order guarantees nothing.
 
 mod commands;
 mod draft;

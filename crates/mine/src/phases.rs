@@ -1,4 +1,4 @@
-//! The phases that sessions had, and what was done in each.
+//! Finds the phases of sessions, and the tools and commands used in each.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -13,7 +13,7 @@ use crate::{
     tree::{Ways, groups, order},
 };
 
-/// A call of a session, with the kind of work that it does.
+/// A call of a session, with its kind of work.
 #[derive(Debug)]
 pub(crate) struct Observed {
     pub(crate) call: ToolCall,
@@ -21,16 +21,16 @@ pub(crate) struct Observed {
     pub(crate) exit: Option<i64>,
 }
 
-/// What is known of a phase.
+/// The observations about a phase.
 #[derive(Debug, Default)]
 pub(crate) struct Phase {
     /// The kinds of work in it.
     pub(crate) levels: BTreeSet<Level>,
     pub(crate) tools: BTreeSet<String>,
     pub(crate) commands: Vec<Vec<String>>,
-    /// The most calls of one stay.
+    /// The maximum number of calls in one stay.
     pub(crate) calls: usize,
-    /// The phases that follow, by their leading kind of work.
+    /// The phases that may follow, by their leading kind of work.
     pub(crate) next: BTreeSet<Level>,
     /// Whether the work may end here.
     pub(crate) last: bool,
@@ -43,14 +43,14 @@ pub(crate) struct Phases {
     pub(crate) evidence: Evidence,
 }
 
-/// Finds the phases of sessions; `None`: no order is found.
+/// Finds the phases of sessions; returns `None` if they have no order.
 pub(crate) fn phases(sessions: &[Vec<Observed>]) -> Option<Phases> {
     let traces: Vec<Vec<Level>> = sessions.iter().map(|calls| trace(calls)).collect();
     let tree = order(&traces)?;
     let groups = groups(&tree);
     let leaders: BTreeSet<&Level> = groups.values().collect();
     if groups.len() > 1 && leaders.len() == 1 {
-        // All kinds of work in one phase: that is anything in any order, too.
+        // One phase with all kinds of work would allow anything in any order, too.
         return None;
     }
     let leader = |level: Level| groups.get(&level).copied().unwrap_or(Level::Look);
@@ -83,7 +83,7 @@ pub(crate) fn phases(sessions: &[Vec<Observed>]) -> Option<Phases> {
     Some(found)
 }
 
-/// Writes the kinds of work in their order; reading goes on in every phase, so only work that is more counts.
+/// Returns the sequence of the kinds of work, without reading, which goes on in every phase.
 fn trace(calls: &[Observed]) -> Vec<Level> {
     let levels = calls.iter().filter_map(|one| one.level);
     let mut trace: Vec<Level> = levels.filter(|level| *level != Level::Look).collect();
@@ -91,7 +91,7 @@ fn trace(calls: &[Observed]) -> Vec<Level> {
     trace
 }
 
-/// Notes what was done in each phase of one session.
+/// Records the tools, commands and calls of one session in its phases.
 fn walk(found: &mut Phases, calls: &[Observed], leader: impl Fn(Level) -> Level) {
     let mut at = Level::Look;
     let mut stay = 0;

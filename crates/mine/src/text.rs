@@ -1,4 +1,4 @@
-//! A draft as the text of a workflow.
+//! Writes a draft as the text of a workflow.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -14,10 +14,10 @@ use crate::{
     phases::{Phase, Phases},
 };
 
-/// Calls that a stay may have at least.
+/// Minimum for `max_iterations` of a state.
 const CALLS_MIN: usize = 20;
 
-/// Writes phases as a workflow.
+/// Writes phases as a workflow file.
 pub(crate) fn workflow(name: &str, sessions: usize, phases: &Phases) -> String {
     let looks = phases.all.get(&Level::Look).map(|phase| &phase.tools);
     let looks: BTreeSet<&String> = looks
@@ -36,7 +36,7 @@ pub(crate) fn workflow(name: &str, sessions: usize, phases: &Phases) -> String {
         .chain([None])
     {
         let passed = phases.evidence.before(target);
-        // The longest says most.
+        // The longest command is the most specific.
         let Some(command) = passed.iter().max_by_key(|command| command.len()) else {
             continue;
         };
@@ -113,14 +113,14 @@ fn text(words: &str) -> String {
     yaml_scalar(&words.into())
 }
 
-/// Writes what a phase allows.
+/// Writes the tools, commands and limits of a phase.
 fn rules(leader: Level, phase: &Phase, looks: &BTreeSet<&String>, shell: bool) -> String {
     let mut tools: BTreeSet<&str> = looks.iter().map(|tool| tool.as_str()).collect();
     tools.extend(phase.tools.iter().map(String::as_str));
     let looking = leader == Level::Look;
     let entries = entries(&phase.commands);
     if looking && shell {
-        // A shell without a tool that writes only reads.
+        // Without a tool that writes, the shell can only read.
         tools.insert(SHELL);
     } else if entries.is_empty() {
         tools.remove(SHELL);

@@ -1,25 +1,25 @@
-//! The inductive miner: from sequences to an order that all of them keep.
+//! The inductive miner: finds an order that all given sequences follow.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-/// An order of activities.
+/// An order of activities, as a process tree.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Tree<A> {
-    /// Nothing.
+    /// No activity.
     Silent,
     /// One activity.
     Leaf(A),
-    /// One after the other.
+    /// The parts, one after the other.
     Sequence(Vec<Tree<A>>),
-    /// One of them.
+    /// One of the parts.
     Choice(Vec<Tree<A>>),
-    /// All of them, in any order.
+    /// All parts, in any order.
     Parallel(Vec<Tree<A>>),
-    /// The first, and again after the second each time.
+    /// The first part, repeated after each execution of the second.
     Loop(Box<Tree<A>>, Box<Tree<A>>),
 }
 
-/// Finds an order that every sequence keeps; `None`: none is found but anything in any order.
+/// Finds an order that every sequence follows; returns `None` if there is none but anything in any order.
 pub fn order<A: Ord + Copy>(log: &[Vec<A>]) -> Option<Tree<A>> {
     let full: Vec<Vec<A>> = log
         .iter()
@@ -50,7 +50,7 @@ pub fn order<A: Ord + Copy>(log: &[Vec<A>]) -> Option<Tree<A>> {
         .or_else(|| again(&full, &follows))
 }
 
-/// What follows what directly.
+/// The directly-follows relation of a log, with its first and last activities.
 struct Follows<A> {
     pairs: BTreeSet<(A, A)>,
     first: BTreeSet<A>,
@@ -81,7 +81,7 @@ impl<A: Ord + Copy> Follows<A> {
         self.pairs.contains(&(one, other))
     }
 
-    /// Tells what can be reached from where, in one step or more.
+    /// Returns the pairs of activities of which the second is reachable from the first, in one step or more.
     fn reached(&self, all: &BTreeSet<A>) -> BTreeSet<(A, A)> {
         let mut reached = self.pairs.clone();
         for via in all {
@@ -97,7 +97,7 @@ impl<A: Ord + Copy> Follows<A> {
     }
 }
 
-/// Puts activities together that are joined; each part in the order of its first one.
+/// Groups activities into connected parts; the parts are sorted by their first activities.
 fn parts<A: Ord + Copy>(all: &BTreeSet<A>, joined: impl Fn(A, A) -> bool) -> Vec<BTreeSet<A>> {
     let mut parts: Vec<BTreeSet<A>> = Vec::new();
     for one in all {
@@ -160,7 +160,7 @@ fn sequence<A: Ord + Copy>(
         one.iter()
             .any(|one| other.iter().any(|other| reached.contains(&(*one, *other))))
     };
-    // What comes before more of the others stands first: the parts are in one line.
+    // A part with fewer parts before it comes first: the parts are in a total order.
     let ahead = |part: &BTreeSet<A>, parts: &[BTreeSet<A>]| {
         parts
             .iter()
@@ -189,7 +189,7 @@ fn parallel<A: Ord + Copy>(
     Some(Tree::Parallel(trees.collect::<Option<_>>()?))
 }
 
-/// Finds what is done again and again with something in between.
+/// Finds a loop: a body that is repeated with other activities in between.
 fn repeated<A: Ord + Copy>(
     log: &[Vec<A>],
     all: &BTreeSet<A>,
@@ -234,7 +234,7 @@ fn repeated<A: Ord + Copy>(
     ))
 }
 
-/// Cuts sequences where what may come last is followed by what may come first.
+/// Cuts sequences after an activity that may be last where one that may be first follows.
 fn again<A: Ord + Copy>(log: &[Vec<A>], follows: &Follows<A>) -> Option<Tree<A>> {
     let mut pieces: Vec<Vec<A>> = Vec::new();
     for trace in log {
@@ -257,13 +257,13 @@ fn again<A: Ord + Copy>(log: &[Vec<A>], follows: &Follows<A>) -> Option<Tree<A>>
     ))
 }
 
-/// What may come first and last in an order, and what may follow what.
+/// The first and last activities of an order, and the pairs that may follow each other.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Ways<A: Ord> {
     pub(crate) first: BTreeSet<A>,
     pub(crate) last: BTreeSet<A>,
     pub(crate) pairs: BTreeSet<(A, A)>,
-    /// Whether nothing at all may be done.
+    /// Whether the order allows no activity at all.
     pub(crate) empty: bool,
 }
 
@@ -277,7 +277,7 @@ impl<A: Ord + Copy> Ways<A> {
         }
     }
 
-    /// Reads an order.
+    /// Derives them from a tree.
     pub(crate) fn of(tree: &Tree<A>) -> Self {
         match tree {
             Tree::Silent => Self::nothing(),
@@ -304,7 +304,7 @@ impl<A: Ord + Copy> Ways<A> {
                 }
                 all
             }
-            // Those are one group by now.
+            // Parallel activities form one group by now.
             Tree::Parallel(parts) => Self::of(&Tree::Loop(
                 Box::new(Tree::Choice(parts.clone())),
                 Box::new(Tree::Silent),
@@ -350,7 +350,7 @@ impl<A: Ord + Copy> Ways<A> {
     }
 }
 
-/// Puts activities into groups: those that may come in any order are one.
+/// Maps each activity to the leader of its group: activities that may come in any order form one group.
 pub(crate) fn groups<A: Ord + Copy>(tree: &Tree<A>) -> BTreeMap<A, A> {
     let mut groups = BTreeMap::new();
     collect(tree, None, &mut groups);

@@ -1,4 +1,4 @@
-//! Drafts of sessions: their text, and what they refuse.
+//! Drafts from sessions: their texts, and the calls they refuse.
 
 use interlock_backtest::{Backtester, Options};
 use interlock_mine::{NoDraft, grade, mine};
@@ -26,7 +26,7 @@ fn call(tool: &str, input: Value, exit: Option<i64>) -> Call {
     }
 }
 
-/// Makes a session from lines: `read F`, `edit F`, or a shell line, whose exit code stands behind `=`.
+/// Makes a session from lines: `read F`, `edit F`, or a shell line with its exit code after `=`.
 fn session(lines: &[&str]) -> Session {
     let made = lines.iter().enumerate().map(|(index, line)| {
         let path = |file: &str| format!("/project/{file}");
@@ -103,7 +103,7 @@ fn phases_commands_and_evidence_are_found() {
         assert_eq!(found.fewest, 0, "{}", draft.text);
         assert!(found.can_end, "{}", draft.text);
     }
-    // Committing what was not tested is refused.
+    // Committing untested changes is refused.
     let hasty = session(&["read a", "cargo test", "edit a", "git commit -m no"]);
     assert_eq!(tester.place(&hasty, &setting).fewest, 1, "{}", draft.text);
 }
@@ -116,7 +116,7 @@ fn a_draft_is_graded_by_the_session_it_was_not_made_of() {
         let pairs: Vec<_> = sessions.iter().map(|one| (one, &setting)).collect();
         grade("work", &pairs)
     };
-    // Only the first goes back from the tests to the edits.
+    // Only the first returns from the tests to the edits.
     let before = grades(&sessions);
     assert_eq!(
         (before.sessions, before.calls, before.refused),

@@ -1,4 +1,4 @@
-//! What order the miner finds, and that what it finds fits.
+//! The orders that the miner finds, and that the sequences follow them.
 
 use interlock_mine::{Tree, order};
 use proptest::prelude::*;
@@ -45,7 +45,7 @@ fn no_order_is_said() {
     assert_eq!(order(&log(&["abcacb"])), None);
 }
 
-/// Every sequence that an order allows, each loop gone round up to twice.
+/// Returns every sequence that an order allows, with each loop repeated up to twice.
 fn allowed(tree: &Tree<char>) -> Vec<String> {
     let each = |parts: &[Tree<char>]| parts.iter().map(allowed).collect::<Vec<_>>();
     let joined = |one: &[String], other: &[String]| -> Vec<String> {
@@ -106,7 +106,7 @@ fn shuffled(one: &str, other: &str) -> Vec<String> {
 }
 
 proptest! {
-    /// What was mined allows every sequence that it was mined from.
+    /// A mined order allows every sequence that it was mined from.
     #[test]
     fn every_sequence_fits(traces in prop::collection::vec("[abc]{0,4}", 1..5)) {
         let log: Vec<Vec<char>> = traces.iter().map(|trace| trace.chars().collect()).collect();

@@ -1,11 +1,11 @@
-//! What a node that is under way tells its run, and what of its models' answers is known already.
+//! The model calls of an unfinished node, and the answers that the log already contains.
 
 use interlock_core::{
     event::Event,
     names::{Digest, FramePath},
 };
 
-/// What is known of the model calls of a node that has not come to its end.
+/// The model calls of a node that has not ended.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Answers {
     calls: Vec<Called>,
@@ -16,25 +16,25 @@ pub struct Answers {
 struct Called {
     number: u32,
     request: Digest,
-    /// Digest of the answer; `None`: it has no end in the log.
+    /// Digest of the answer; `None` if the log has none.
     answer: Option<Digest>,
 }
 
-/// What is known of a request.
+/// The state of a request in the log.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Known {
-    /// Nothing.
+    /// The log does not contain it.
     New,
-    /// It is in the log, and its end is not.
+    /// The log contains the call, but no end of it.
     Called,
-    /// It was answered: the digest of the answer.
+    /// The log contains the answer, with this digest.
     Answered(Digest),
 }
 
 impl Answers {
-    /// Collects the calls made at `path` that no output was made of; `events` are all of the run.
+    /// Collects the calls made at `path` that no output was made from; `events` are all events of the run.
     ///
-    /// Those of a try that failed count, and those before a person had the run go on.
+    /// Calls of a failed attempt count, and so do calls before a person resumed the run.
     #[must_use]
     pub fn of(path: &FramePath, events: &[Event]) -> Self {
         let mut calls: Vec<Called> = Vec::new();
@@ -75,9 +75,10 @@ impl Answers {
         Self { calls }
     }
 
-    /// Takes out what is known of the call with this number and request.
+    /// Removes and returns the state of the call with this number and request.
     ///
-    /// A call with another number and the same request counts too: which records there are may have changed.
+    /// An answered call with another number and the same request counts too, because the set of records may have
+    /// changed.
     pub fn take(&mut self, number: u32, request: &Digest) -> Known {
         let is_same = |call: &Called| call.request == *request;
         let at = self

@@ -1,10 +1,10 @@
-//! Values brought to the types that a schema names.
+//! Converts values to the types that a schema names.
 
 use serde_json::{Number, Value};
 
-/// Brings the fields of an object to the types that the properties of `schema` name.
+/// Converts the fields of an object to the types that the properties of `schema` name.
 ///
-/// What cannot be brought there stays, and does not fit then.
+/// A value that cannot be converted stays as it is; validation then reports it.
 pub(crate) fn fields(value: &mut Value, schema: &Value) {
     let (Value::Object(fields), Some(Value::Object(properties))) =
         (value, schema.get("properties"))
@@ -19,7 +19,7 @@ pub(crate) fn fields(value: &mut Value, schema: &Value) {
     }
 }
 
-/// Brings one value to the type that its schema names.
+/// Converts one value to the type that its schema names.
 pub(crate) fn convert(value: &mut Value, schema: &Value) {
     let Some(wanted) = schema.get("type").and_then(Value::as_str) else {
         return;
@@ -36,9 +36,9 @@ pub(crate) fn convert(value: &mut Value, schema: &Value) {
     }
 }
 
-/// Brings a value to one of the types that its schema allows, where it is of none of them.
+/// Converts a value to one of the types that its schema allows, if it is of none of them.
 ///
-/// A text is read as what is wanted; what is not text never becomes one.
+/// A text is parsed as the wanted type; a value that is not text is never converted to text.
 pub(crate) fn fit(value: &mut Value, schema: &Value) {
     let wanted: Vec<&str> = match schema.get("type") {
         Some(Value::String(word)) => vec![word],
@@ -95,7 +95,7 @@ fn integer(value: &Value) -> Option<Value> {
     }
 }
 
-/// Reads a whole number, also one that is written with a fraction of nothing.
+/// Parses a whole number, also if written with a fraction of zeros.
 fn whole(text: &str) -> Option<Value> {
     let digits = match text.split_once('.') {
         Some((digits, zeros)) if !zeros.is_empty() && zeros.bytes().all(|b| b == b'0') => digits,

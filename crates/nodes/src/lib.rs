@@ -1,11 +1,10 @@
-//! What states do that call no model: tools with written arguments, transforms, lists of documents, records.
+//! Nodes that work without a stage: tool calls with written arguments, transforms, document lists, records.
 //!
-//! A format puts one of these structs, as JSON, into the `input` of a [`Task`] ([`Node::task`] does).
-//! Templates and expressions are not evaluated there: that is done over [`Inputs`] when the node is
-//! computed, because only then the type of an argument is known. Context and conversation are those of
-//! the frame, so the log does not repeat them.
+//! A format puts one of these structs, as JSON, into the `input` of a [`Task`] (see [`Node::task`]). Templates and
+//! expressions are not evaluated there, but over [`Inputs`] when the node is computed, because only then is the type of
+//! an argument known. Context and conversation are those of the frame, so the log does not repeat them.
 //!
-//! Pure: what calls a tool, a model or a folder is the runner.
+//! This crate is pure: the runner calls tools and models and reads folders.
 
 use std::sync::Arc;
 
@@ -37,13 +36,13 @@ pub use transform::transform;
 
 /// The input of a node.
 pub trait Node: Serialize {
-    /// What it computes.
+    /// The kind of node that the input belongs to.
     const KIND: NodeKind;
 
-    /// Makes the task of a state that computes it.
+    /// Returns the task of a state that computes this node.
     ///
     /// # Errors
-    /// The node holds a value that JSON has not, which no file brings about.
+    /// The node contains a value that JSON cannot represent, which no file can cause.
     fn task(&self) -> Result<Task, serde_json::Error> {
         Ok(Task {
             kind: TaskKind::Node(Self::KIND),
@@ -68,21 +67,21 @@ impl Node for RecordsNode {
     const KIND: NodeKind = NodeKind::StateRecords;
 }
 
-/// What a node is computed over: the frame as it was when the state was entered.
+/// The inputs of a node: the frame's data when the state was entered.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Inputs {
     /// The context.
     pub context: Arc<Object>,
-    /// The conversation, and what the state is given as its task.
+    /// The conversation, with the task of the state.
     pub dialogue: Arc<Conversation>,
-    /// The input of the run: an object, or text; null: none.
+    /// The input of the run, an object or text; null if there is none.
     pub input: Value,
-    /// What templates have beside the context: `task` and `interlock`.
+    /// The values that templates can use besides the context: `task` and `interlock`.
     pub beside: Object,
 }
 
 impl Inputs {
-    /// Takes what the frame at `path` has; `None`: there is no such frame.
+    /// Returns the inputs from the frame at `path`; `None` if there is no such frame.
     #[must_use]
     pub fn of(machine: &Machine, run: &Run, path: &FramePath) -> Option<Self> {
         let frame = run.frame(path)?;
@@ -96,7 +95,7 @@ impl Inputs {
         })
     }
 
-    /// Returns what names mean in a template.
+    /// Returns the values of names in a template.
     #[must_use]
     pub fn values(&self) -> Values<'_> {
         Values {
@@ -106,28 +105,28 @@ impl Inputs {
     }
 }
 
-/// A tool that a state runs with written arguments.
+/// A tool call with written arguments.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct ToolWork {
-    /// Name of the tool, as written: a built-in one, `server/tool`, or one that a single server has.
+    /// Name of the tool, as written: a built-in tool, `server/tool`, or a tool that only one server has.
     pub tool: String,
-    /// The tool's, with the state's laid over them key by key; `None`: neither wrote any.
+    /// The tool's arguments, overridden key by key by the state's; `None` if neither are written.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub arguments: Option<Object>,
-    /// The context key whose object the arguments are resolved against.
+    /// The context key of the object against which the arguments are resolved.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub input_key: Option<String>,
-    /// The part of the result that is the output, a JSON Pointer.
+    /// The part of the result that is the output, as a JSON Pointer.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub pointer: Option<String>,
     /// Whether templates in the result are filled.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub fills_response: bool,
-    /// Tokens of the output; what is beyond is cut, with a notice.
+    /// Limit of the output in tokens; the rest is cut, with a notice.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tokens_max: Option<u64>,
-    /// The integration of the configuration that it alone gets.
+    /// The integration of the configuration that only this call gets.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub integration: Option<String>,
     /// The server that has the tool.
@@ -138,31 +137,31 @@ pub struct ToolWork {
     pub strict: bool,
 }
 
-/// A `transform_node`: an object is made of another, field by field.
+/// A `transform_node`: makes an object from another, field by field.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct TransformNode {
-    /// Where the values come from.
+    /// The source of the values.
     pub source: TransformSource,
-    /// The part of the source that is taken: `a`, `a.b`, `a[0]`, `a[-1].b`, `a[0:2]`.
+    /// The part of the source to use: `a`, `a.b`, `a[0]`, `a[-1].b`, `a[0:2]`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub input_key: Option<String>,
     /// The fields, in order.
     pub mappings: Vec<Mapping>,
-    /// The JSON Schema that the output is converted to and held to.
+    /// The JSON Schema that the output is converted to and validated against.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub output_schema: Option<Value>,
-    /// What follows an error.
+    /// What to do after an error.
     pub on_error: OnError,
     /// The output where `on_error` is [`OnError::Default`].
     #[serde(skip_serializing_if = "Object::is_empty")]
     pub default_output: Object,
-    /// Whether an input that is not there is an error, and a block without a value too.
+    /// Whether a missing input is an error, and a block without a value too.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub strict: bool,
 }
 
-/// Where the values of a transform come from.
+/// The source of a transform's values.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum TransformSource {
@@ -171,15 +170,15 @@ pub enum TransformSource {
     ContextStore,
     /// The input of the run.
     UserInput,
-    /// The last message of a person.
+    /// The last message from a person.
     Messages,
-    /// The input of the run, the context over it.
+    /// The input of the run, overridden by the context.
     Combined,
-    /// Everything: context keys, and `user_input`, `messages`, `task`, `context_store`.
+    /// All values: the context keys, and `user_input`, `messages`, `task`, `context_store`.
     StateSchema,
 }
 
-/// What follows an error of a transform.
+/// What to do after an error of a transform.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum OnError {
@@ -190,104 +189,104 @@ pub enum OnError {
     Skip,
     /// The output is [`TransformNode::default_output`].
     Default,
-    /// The output has what worked.
+    /// The output contains the fields that succeeded.
     Partial,
 }
 
-/// How one field is made.
+/// A field of the output and its rule.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Mapping {
-    /// The field.
+    /// The name of the field.
     pub field: String,
-    /// How it is converted.
+    /// The rule that gives its value.
     pub rule: FieldRule,
 }
 
-/// How a field is made.
+/// A rule that gives the value of a field.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum FieldRule {
-    /// What lies at a path.
+    /// The value at a path.
     Extract {
-        /// Names with dots, and indexes.
+        /// Names separated by dots, and indexes.
         path: String,
-        /// Where nothing or null lies there.
+        /// The value if there is none at the path, or null.
         #[serde(default)]
         default: Value,
     },
-    /// This value.
+    /// A constant.
     Constant(Value),
-    /// One of two values.
+    /// One of two values, by a condition.
     Condition {
-        /// What decides.
+        /// The condition.
         condition: Expression,
-        /// Where it holds.
+        /// The value if it holds.
         then: Value,
-        /// Where it does not, or cannot be evaluated.
+        /// The value if it does not hold or cannot be evaluated.
         #[serde(default)]
         otherwise: Value,
     },
     /// The value of an expression.
     Script(Expression),
-    /// A text.
+    /// A text from a template.
     Template(Template),
-    /// A list made of the items of another.
+    /// A list made from the items of another list.
     ArrayMap {
-        /// Where the list is.
+        /// The path of the list.
         path: String,
-        /// The field taken of each item; `None`: the item. Without the field it drops out.
+        /// The field to take from each item; `None` takes the item. Items without the field are dropped.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         item_field: Option<String>,
-        /// What must hold of `item`.
+        /// The condition that `item` must meet.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         filter: Option<Expression>,
     },
 }
 
-/// A `generate_documents_tree`: the documents of datasources.
+/// A `generate_documents_tree`: lists the documents of datasources.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct TreeNode {
     /// The datasources, in the order written.
     pub datasources: Vec<String>,
-    /// Lines as in a gitignore file, or paths: what they name is listed.
+    /// Lines as in a gitignore file, or paths; documents that they match are listed.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub filter: Vec<String>,
-    /// A regular expression, or else a glob.
+    /// A regular expression, or a glob if it is not a valid one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub pattern: Option<String>,
     /// The key of the list.
     pub output_key: String,
-    /// Whether texts are in the list.
+    /// Whether the list includes texts.
     pub content: bool,
-    /// Whether sizes and times are in the list.
+    /// Whether the list includes sizes and times.
     pub metadata: bool,
-    /// How deep folders are followed; `None`: all the way.
+    /// How many levels of folders are listed; `None` lists all.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub depth_max: Option<u64>,
 }
 
-/// A `state_processor_node`: what ended states gave, put together.
+/// A `state_processor_node`: combines the outputs of ended states.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct RecordsNode {
-    /// What the ids of the states begin with.
+    /// The prefix of the ids of the states.
     pub state: String,
-    /// Another run whose records are taken; a template.
+    /// Another run whose records are used, as a template.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub run: Option<Template>,
-    /// How a state must have ended, in small letters.
+    /// The statuses to include, in lower case.
     pub statuses: Vec<String>,
-    /// What a model is asked of each record; `None`: the record's own output is taken.
+    /// The task of a model for each record; `None` takes the record's own output.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub task: Option<Template>,
-    /// The model; `None`: that of the run.
+    /// The model; `None` uses that of the run.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
-    /// What the model is told before.
+    /// The system prompt of the model.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub system_prompt: Option<Template>,
-    /// The output, a template over `items`; `None`: the items as JSON.
+    /// The output, a template over `items`; `None` gives the items as JSON.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub output: Option<Template>,
     /// Whether a block without a value is an error.
@@ -295,16 +294,16 @@ pub struct RecordsNode {
     pub strict: bool,
 }
 
-/// What came of it.
+/// The output of a node.
 #[derive(Debug, Clone, PartialEq)]
 pub struct NodeOutput {
-    /// The output.
+    /// The output itself.
     pub output: Value,
-    /// What the log must tell, a sentence each.
+    /// Warnings for the log, one sentence each.
     pub warnings: Vec<String>,
 }
 
-/// Why it has no output.
+/// The error of a node that has no output.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NodeError {
     /// A stable word, such as `transform_error`.

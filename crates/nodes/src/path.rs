@@ -1,4 +1,4 @@
-//! Paths into values: names with dots, indexes and slices.
+//! Paths into values: names separated by dots, indexes and slices.
 
 use serde_json::Value;
 
@@ -7,13 +7,13 @@ use serde_json::Value;
 pub(crate) enum Step<'p> {
     /// The field of an object.
     Name(&'p str),
-    /// The item of a list; below zero it counts from the end.
+    /// The item of a list; a negative index counts from the end.
     Index(i64),
-    /// Items of a list: from, to, each n-th.
+    /// Items of a list: start, end and step.
     Slice([Option<i64>; 3]),
 }
 
-/// Reads a path; `None`: it is none.
+/// Parses a path; returns `None` if it is not valid.
 pub(crate) fn steps(path: &str) -> Option<Vec<Step<'_>>> {
     let mut steps = Vec::new();
     for (number, part) in path.split('.').enumerate() {
@@ -24,7 +24,7 @@ pub(crate) fn steps(path: &str) -> Option<Vec<Step<'_>>> {
         if !name.is_empty() {
             steps.push(Step::Name(name));
         } else if rest.is_empty() || number > 0 {
-            // `a..b`, `a.` and `a.[0]`; a list itself may begin with `[0]`.
+            // `a..b`, `a.` and `a.[0]` are not valid; a path into a list itself may begin with `[0]`.
             return None;
         }
         while let Some(inner) = rest.strip_prefix('[') {
@@ -51,13 +51,13 @@ fn bracket(text: &str) -> Option<Step<'_>> {
             *place = Some(part.parse().ok()?);
         }
     }
-    // Backwards or nowhere is no part of this language.
+    // Negative and zero steps are not part of this language.
     let [_, _, step] = bounds;
     step.is_none_or(|step| step > 0)
         .then_some(Step::Slice(bounds))
 }
 
-/// Returns what lies at a path; `None`: nothing.
+/// Returns the value at a path; `None` if there is none.
 pub(crate) fn find(value: &Value, steps: &[Step<'_>]) -> Option<Value> {
     let Some((step, rest)) = steps.split_first() else {
         return Some(value.clone());
@@ -67,7 +67,7 @@ pub(crate) fn find(value: &Value, steps: &[Step<'_>]) -> Option<Value> {
         (Step::Index(index), Value::Array(items)) => {
             find(items.get(place(*index, items.len())?)?, rest)
         }
-        // `files.0` is `files[0]`.
+        // `files.0` means `files[0]`.
         (Step::Name(name), Value::Array(items)) => {
             let index = name.parse().ok()?;
             find(items.get(place(index, items.len())?)?, rest)
@@ -87,7 +87,7 @@ fn place(index: i64, length: usize) -> Option<usize> {
 fn slice(items: &[Value], [from, to, step]: [Option<i64>; 3]) -> Value {
     let bound = |index: i64| match place(index, items.len()) {
         Some(place) => place.min(items.len()),
-        // Further back than the beginning.
+        // Before the first item.
         None => 0,
     };
     let from = from.map_or(0, bound);

@@ -1,4 +1,4 @@
-//! `state_processor_node`: what ended states gave, put together.
+//! `state_processor_node`: combines the outputs of ended states.
 
 use interlock_expr::template::{Missing, Values};
 use serde_json::{Value, json};
@@ -14,37 +14,37 @@ use interlock_core::{
     run::{Frame, Run},
 };
 
-/// How a state ended that gave an output.
+/// The status of a state that gave an output.
 pub const SUCCEEDED: &str = "succeeded";
-/// How a state ended otherwise.
+/// The status of a state that failed.
 pub const FAILED: &str = "failed";
 
-/// What an ended state gave.
+/// The output of an ended state.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Record {
     /// The state, as paths show it.
     pub state: StateName,
     /// Whether it succeeded.
     pub ok: bool,
-    /// Its output; of one that failed, the sentence of its error.
+    /// Its output; the message of its error if it failed.
     pub output: Value,
-    /// Where it stood.
+    /// The path of its frame.
     path: FramePath,
     /// Sequence number of its entry.
     entered: u64,
 }
 
 impl Record {
-    /// Returns the word for how it ended.
+    /// Returns the word for its status.
     #[must_use]
     pub const fn status(&self) -> &'static str {
         if self.ok { SUCCEEDED } else { FAILED }
     }
 }
 
-/// Collects what the states of a run gave that programs and models carried out, in the order they began.
+/// Collects the outputs of a run's states with a task or a stage, in the order in which the states were entered.
 ///
-/// An output that a person has changed is the changed one.
+/// If a person has changed an output, the changed one is taken.
 #[must_use]
 pub fn all(machine: &Machine, events: &[Event]) -> Vec<Record> {
     let mut run = Run::new(RunId::new(""));
@@ -83,12 +83,12 @@ pub fn all(machine: &Machine, events: &[Event]) -> Vec<Record> {
         }
         run = evolve(run, event);
     }
-    // Which of several lines is first at its end is chance, at its beginning it is not.
+    // Which of several threads ends first is chance; the order in which they begin is not.
     records.sort_by_cached_key(|record| (record.entered, places(&record.path)));
     records
 }
 
-/// Returns the names of a path, numbers by their value.
+/// Returns a sort key for a path: names that are numbers sort by their value.
 fn places(path: &FramePath) -> Vec<(u64, String)> {
     let names = path.names().iter();
     let place = |name: &str| (name.parse().unwrap_or(u64::MAX), name.to_owned());
@@ -114,7 +114,7 @@ fn record(
     })
 }
 
-/// Returns those that a node wants: of states that begin with its `state`, none of its own.
+/// Returns the records that a node selects: of states whose names begin with its `state`, except its own.
 #[must_use]
 pub fn wanted(records: Vec<Record>, node: &RecordsNode, own: &StateName) -> Vec<Record> {
     let wants = |record: &Record| {
@@ -125,9 +125,9 @@ pub fn wanted(records: Vec<Record>, node: &RecordsNode, own: &StateName) -> Vec<
     records.into_iter().filter(wants).collect()
 }
 
-/// Makes the item of a record, the `number`-th from 1.
+/// Returns the item for a record; `number` counts from 1.
 ///
-/// `said` is what a model made of it; `None`: its own output is taken.
+/// `said` is a model's answer about the record; `None` takes the record's own output.
 #[must_use]
 pub fn item(record: &Record, number: usize, said: Option<&str>) -> Value {
     let parse = |text: &str| parse_output(text);
@@ -151,7 +151,7 @@ pub fn item(record: &Record, number: usize, said: Option<&str>) -> Value {
     Value::Object(fields)
 }
 
-/// Writes what a model is asked of a record.
+/// Returns the request to a model about a record.
 ///
 /// # Errors
 /// `template_error`.
@@ -175,7 +175,7 @@ pub fn request(
     ))
 }
 
-/// Makes the output of the node of its items.
+/// Returns the output of the node from its items.
 ///
 /// # Errors
 /// `template_error`.

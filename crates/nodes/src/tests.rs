@@ -1,4 +1,4 @@
-//! Paths into values, and work as a machine keeps it.
+//! Tests of paths into values, and of nodes as a machine stores them.
 #![expect(clippy::unwrap_used, reason = "a failed test panics")]
 
 use interlock_expr::text::ValueTemplate;

@@ -1,4 +1,4 @@
-//! Tool states: from written arguments to those of the call, and from its result to the output.
+//! Tool calls of states: resolves the written arguments, and makes the output from the result.
 
 use interlock_expr::template::{Missing, Template, Values};
 use serde_json::Value;
@@ -11,19 +11,19 @@ use interlock_core::{
     machine::Object,
 };
 
-/// The code of arguments that cannot be made or do not fit.
+/// Error code: arguments cannot be resolved or do not fit the schema.
 pub const ARGUMENTS: &str = "tool_arguments";
-/// The code of a block without a value, where that is an error.
+/// Error code: a block has no value, where that is an error.
 pub const TEMPLATE: &str = "template_error";
-/// The code of a pointer that leads nowhere.
+/// Error code: the pointer matches nothing in the result.
 pub const POINTER: &str = "pointer_missing";
 
-/// Makes the arguments of the call.
+/// Returns the arguments of the call.
 ///
-/// `schema` is the tool's own, an object. A text that is one block alone keeps the value's type,
-/// other text gets the type that the schema names, if it parses, and no value is made text; what is written `null` is the
-/// context key of that name, or left out. No arguments at all: parameters are filled from context
-/// keys of the same name, which is warned of. Whether they fit the schema is for the caller to say.
+/// `schema` is the tool's own, an object. A text that consists of one block keeps the value's type. Other text is
+/// converted to the type that the schema names, if it parses; no value is converted to text. A written `null` takes the
+/// context key of that name, or is left out. Without written arguments, parameters are filled from context keys of the
+/// same name, with a warning. The caller checks whether the arguments fit the schema.
 ///
 /// # Errors
 /// `template_error` or `tool_arguments`.
@@ -48,9 +48,9 @@ pub fn arguments(work: &ToolWork, schema: &Value, given: &Inputs) -> Result<Node
     })
 }
 
-/// Makes the output of the state of the result of the call.
+/// Returns the output of the state from the result of the call.
 ///
-/// In this order: the part that the pointer names, templates, the limit.
+/// Applies, in this order: the pointer, templates, the limit.
 ///
 /// # Errors
 /// `pointer_missing` or `template_error`.
@@ -66,7 +66,7 @@ pub fn output(work: &ToolWork, result: &str, given: &Inputs) -> Result<NodeOutpu
     };
     if work.fills_response {
         text = match serde_json::from_str::<Value>(&text) {
-            // What is filled in may have quotes of its own: the JSON stays one.
+            // Values that are filled in may contain quotes: filling the parsed value keeps the JSON valid.
             Ok(value @ (Value::Object(_) | Value::Array(_))) => {
                 making.value(&value, &Value::Null)?.to_string()
             }
@@ -105,7 +105,7 @@ fn part(result: &str, pointer: &str) -> Result<Value, NodeError> {
     })
 }
 
-/// Returns the names that templates of the arguments see.
+/// Returns the values that templates of the arguments can use.
 fn scope(work: &ToolWork, given: &Inputs, warnings: &mut Vec<String>) -> Result<Object, NodeError> {
     let Some(key) = &work.input_key else {
         return Ok((*given.context).clone());
@@ -128,7 +128,7 @@ fn scope(work: &ToolWork, given: &Inputs, warnings: &mut Vec<String>) -> Result<
     Ok(Object::new())
 }
 
-/// Arguments under way.
+/// Arguments that are being resolved.
 struct Making<'a> {
     values: Values<'a>,
     strict: bool,
@@ -157,7 +157,7 @@ impl Making<'_> {
         made
     }
 
-    /// Fills arguments that are written.
+    /// Resolves written arguments.
     fn fields(&mut self, written: &Object, schema: &Value) -> Result<Object, NodeError> {
         let mut made = Object::new();
         for (name, value) in written {
@@ -233,9 +233,9 @@ impl Making<'_> {
     }
 }
 
-/// Fills a text of an MCP server, and says which blocks stay as they are written.
+/// Fills a template, and describes the blocks that stay as they are written.
 ///
-/// A block without a value stays, or is an error where `strict`.
+/// A block without a value stays, or is an error if `strict`.
 ///
 /// # Errors
 /// `template_error`.

@@ -1,4 +1,4 @@
-//! `transform_node`: an object made of another, field by field, without any model.
+//! `transform_node`: makes an object from another, field by field, without a model.
 
 use interlock_expr::{
     expression::{evaluate, holds},
@@ -16,16 +16,16 @@ use interlock_core::{
     machine::Object,
 };
 
-/// The code of every failure of a transform.
+/// Error code of every failure of a transform.
 const FAILED: &str = "transform_error";
 
-/// Makes the output of a transform.
+/// Returns the output of a transform.
 ///
-/// `faults` says what of a value does not fit a schema; empty: it fits.
+/// `faults` returns the violations of a schema by a value, empty if it fits.
 ///
 /// # Errors
-/// A mapping fails or the output does not fit, and `on_error` is [`OnError::Fail`];
-/// the input is not there, and the node is strict.
+/// A mapping fails or the output does not fit, and `on_error` is [`OnError::Fail`]; or the input is missing, and the
+/// node is strict.
 pub fn transform(
     node: &TransformNode,
     given: &Inputs,
@@ -50,7 +50,7 @@ pub fn transform(
     })
 }
 
-/// A transform under way.
+/// A transform being computed.
 struct Made<'n> {
     node: &'n TransformNode,
     output: Object,
@@ -64,7 +64,7 @@ impl Made<'_> {
         faults: impl Fn(&Value, &Value) -> Vec<String>,
     ) -> Result<(), NodeError> {
         let source = self.source(given)?;
-        // The fields made so far come first; names of the run's own last.
+        // Names of fields made so far take precedence over those of the source; the values in `beside` come last.
         let mut names = source;
         for mapping in &self.node.mappings {
             match self.value(mapping, &names, &given.beside) {
@@ -106,7 +106,7 @@ impl Made<'_> {
         output
     }
 
-    /// Returns the object that mappings see.
+    /// Returns the object that mappings can use.
     fn source(&mut self, given: &Inputs) -> Result<Object, NodeError> {
         let (all, bare) = whole_source(self.node.source, given);
         let Some(key) = &self.node.input_key else {
@@ -180,7 +180,7 @@ impl Made<'_> {
                 let kept = items.into_iter().filter_map(|item| {
                     if let Some(filter) = filter {
                         scope.insert("item".to_owned(), item.clone());
-                        // A filter that cannot be evaluated keeps nothing.
+                        // A filter that cannot be evaluated excludes the item.
                         if !holds(filter, &scope).unwrap_or(false) {
                             return None;
                         }
@@ -225,7 +225,7 @@ impl Made<'_> {
     }
 }
 
-/// Returns what a source holds, and whether it may well be empty.
+/// Returns the values of a source, and whether it may be empty without a warning.
 fn whole_source(source: TransformSource, given: &Inputs) -> (Object, bool) {
     let input = || object(read(given.input.clone()));
     match source {
@@ -259,7 +259,7 @@ fn whole_source(source: TransformSource, given: &Inputs) -> (Object, bool) {
     }
 }
 
-/// Reads a text that holds an object or a list, as outputs are read.
+/// Parses a text that contains an object or a list, as outputs are parsed.
 fn read(value: Value) -> Value {
     match value {
         Value::String(text) => match parse_output(&text) {
@@ -270,7 +270,7 @@ fn read(value: Value) -> Value {
     }
 }
 
-/// Makes an object of any value: what is none lies under `data`, nothing is empty.
+/// Makes an object from any value: another value is put under `data`, null and empty text give an empty object.
 fn object(value: Value) -> Object {
     match value {
         Value::Object(fields) => fields,
@@ -292,9 +292,9 @@ fn named(name: Option<&str>, value: Value) -> Object {
     fields
 }
 
-/// Returns what lies at a path of the names.
+/// Returns the value at a path into the names.
 fn at(names: &Object, text: &str) -> Result<Option<Value>, String> {
-    // A field may have dots in its name.
+    // A field's name may contain dots.
     if let Some(value) = names.get(text) {
         return Ok(Some(value.clone()));
     }
@@ -305,7 +305,7 @@ fn at(names: &Object, text: &str) -> Result<Option<Value>, String> {
     Ok(names.get(*first).and_then(|value| path::find(value, rest)))
 }
 
-/// Writes an output as the runner hands it on.
+/// Conversion of the output to text.
 impl crate::NodeOutput {
     /// Returns the output as text: text as it is, anything else as JSON.
     #[must_use]

@@ -1,4 +1,4 @@
-//! Arguments of tool states, and outputs of their results: one case a line.
+//! Arguments of tool states, and outputs from their results: one case per line.
 #![expect(clippy::unwrap_used, reason = "a failed test panics")]
 
 use std::sync::Arc;
@@ -28,7 +28,7 @@ struct Case {
     output: Option<Value>,
     error: Option<String>,
     says: Option<String>,
-    /// Parts of what must be warned of; left out: of nothing.
+    /// Parts of the expected warnings; if left out, there must be none.
     #[serde(default)]
     warned: Vec<String>,
 }

@@ -1,14 +1,14 @@
-//! Public keys as authenticators write them: COSE keys, in the one encoding that CTAP2 allows for each kind.
+//! Parses public keys as authenticators write them: COSE keys, in the one encoding that CTAP2 allows for each kind.
 
 use ring::signature::{
     ECDSA_P256_SHA256_ASN1, ED25519, RSA_PKCS1_2048_8192_SHA256, RsaPublicKeyComponents,
     UnparsedPublicKey,
 };
 
-/// The kinds of keys, by the numbers that a page asks for, the one that is preferred first.
+/// COSE numbers of the kinds that a page asks for, the preferred one first.
 pub const COSE_KINDS: [i32; 3] = [-7, -8, -257];
 
-/// What kind of key a passkey has.
+/// The kind of a passkey's key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum KeyKind {
     /// ECDSA over P-256 with SHA-256.
@@ -42,23 +42,23 @@ const RS256_E: &[u8] = &[0x21, 0x43];
 /// Bytes of an RSA modulus: 2,048 to 8,192 bits.
 const MODULUS_BYTES: std::ops::RangeInclusive<usize> = 256..=1_024;
 
-/// A public key.
+/// A parsed public key.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Key<'a> {
-    /// The two coordinates of a point.
+    /// The coordinates x and y of the point.
     Es256(&'a [u8], &'a [u8]),
     Ed25519(&'a [u8]),
-    /// Modulus and exponent.
+    /// The modulus and the exponent.
     Rs256(&'a [u8], &'a [u8]),
 }
 
-/// Reads the key that fills `bytes`; `None`: it is of no known kind.
+/// Parses a key that fills `bytes`; returns `None` if it is of no known kind.
 pub(crate) fn read(bytes: &[u8]) -> Option<Key<'_>> {
     let (key, rest) = split(bytes)?;
     rest.is_empty().then_some(key)
 }
 
-/// Splits the bytes of a key from what follows.
+/// Splits the bytes of a leading key from the bytes that follow.
 pub(crate) fn first(bytes: &[u8]) -> Option<(&[u8], &[u8])> {
     let (_, rest) = split(bytes)?;
     bytes.split_at_checked(bytes.len().checked_sub(rest.len())?)
@@ -95,11 +95,11 @@ impl Key<'_> {
         }
     }
 
-    /// Tells whether `signature` over `signed` is this key's.
+    /// Returns whether `signature` over `signed` was made by this key.
     pub(crate) fn has_signed(&self, signed: &[u8], signature: &[u8]) -> bool {
         match self {
             Self::Es256(x, y) => {
-                // As X9.62 writes a point that is not compressed.
+                // X9.62 marks an uncompressed point by a leading 4.
                 let point = [&[4], *x, *y].concat();
                 UnparsedPublicKey::new(&ECDSA_P256_SHA256_ASN1, point)
                     .verify(signed, signature)

@@ -1,7 +1,7 @@
-//! Passkeys: whether a new one is as it must be, and whether an assertion is signed by the key that it names.
+//! Passkeys: checks new ones, and verifies that an assertion is signed by the key that it names.
 //!
-//! Pure: it reads no file and no clock. What an assertion is about is checked by
-//! [`interlock_core::passkey`]; here is only what needs a key.
+//! This crate is pure: it reads no file and no clock. [`interlock_core::passkey`] checks what an assertion is about;
+//! the parts that need a key are here.
 
 mod key;
 mod log;
@@ -14,32 +14,32 @@ use sha2::{Digest as _, Sha256};
 pub use key::{COSE_KINDS, KeyKind};
 pub use log::{BrokenAnswer, LogCheck, SignedAnswer};
 
-/// Bit of an authenticator's flags: a new key follows.
+/// Flag in authenticator data: a new key follows.
 const HAS_KEY: u8 = 0x40;
-/// Bit of an authenticator's flags: extensions follow.
+/// Flag in authenticator data: extensions follow.
 const HAS_EXTENSIONS: u8 = 0x80;
-/// Bytes that name the model of an authenticator.
+/// Length in bytes of the id of an authenticator's model (AAGUID).
 const MODEL_BYTES: usize = 16;
-/// Bytes of the id of a passkey.
+/// Maximum length in bytes of a passkey's id.
 const ID_BYTES_MAX: usize = 1_023;
 
-/// A passkey that a page has just made.
+/// A passkey that a page has just created.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NewPasskey {
     /// Its id, in hex.
     pub credential: String,
     /// Its public key, a COSE key in hex.
     pub public_key: String,
-    /// What kind of key it is.
+    /// The kind of its key.
     pub kind: KeyKind,
-    /// How often it has signed; 0: it does not count.
+    /// Its signature counter; 0 if the authenticator does not count.
     pub counter: u32,
 }
 
-/// Reads what a browser and an authenticator say of a new passkey.
+/// Parses and checks a new passkey from the data of a browser and an authenticator.
 ///
 /// # Errors
-/// It was made for another request, elsewhere, without the person, or its key is of no known kind.
+/// It was created for another request, at another origin, or without the person; or its key is of no known kind.
 pub fn enrol(
     client_data: &str,
     authenticator_data: &[u8],
@@ -78,10 +78,10 @@ pub fn enrol(
     })
 }
 
-/// Checks that an assertion is a yes to `said`, signed by the key that it names; returns the key's counter.
+/// Verifies that an assertion is a yes to `said`, signed by the key that it names; returns the key's counter.
 ///
 /// # Errors
-/// Says what is not as it must be.
+/// Returns the flaw of the assertion.
 pub fn verify(assertion: &PasskeyAssertion, said: Statement<'_>) -> Result<u32, Flaw> {
     assertion.check(said)?;
     let bytes = |text: &str| unhex(text).ok_or(Flaw::Malformed);

@@ -1,4 +1,4 @@
-//! The log of a run looked at again: each yes that took a passkey has an assertion that is signed.
+//! Verifies the log of a run: each yes that required a passkey must have a signed assertion.
 
 use std::collections::BTreeMap;
 
@@ -10,34 +10,34 @@ use interlock_core::{
 
 use crate::verify;
 
-/// Looks at the events of one run, the first before the others.
+/// A check of one run's events, in order.
 #[derive(Debug)]
 pub struct LogCheck {
     run: RunId,
-    /// Requests that take a passkey and are not settled yet.
+    /// Requests that require a passkey and are not settled yet.
     open: BTreeMap<ApprovalId, Digest>,
 }
 
-/// A yes whose assertion is as it must be.
+/// A yes whose assertion is valid.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SignedAnswer {
-    /// Its event.
+    /// Sequence number of its event.
     pub seq: u64,
     /// The id of the passkey, in hex.
     pub credential: String,
-    /// The name that the passkey had.
+    /// The passkey's name at that time.
     pub name: String,
 }
 
-/// A yes that does not come with what it takes.
+/// A yes that lacks a valid assertion.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("event {seq}: the yes to `{id}` {}", because(.why.as_ref()))]
 pub struct BrokenAnswer {
-    /// Its event.
+    /// Sequence number of its event.
     pub seq: u64,
-    /// The request.
+    /// The request that it answers.
     pub id: ApprovalId,
-    /// What is wrong with its assertion; `None`: it has none.
+    /// The flaw of its assertion; `None` if it has none.
     pub why: Option<Flaw>,
 }
 
@@ -49,7 +49,7 @@ fn because(why: Option<&Flaw>) -> String {
 }
 
 impl LogCheck {
-    /// Begins with the first event of `run`.
+    /// Returns a check for the events of `run`, starting with the first.
     #[must_use]
     pub const fn new(run: RunId) -> Self {
         Self {
@@ -58,10 +58,10 @@ impl LogCheck {
         }
     }
 
-    /// Looks at the next event; returns the passkey's answer where it is one.
+    /// Checks the next event; returns the answer if it is one with a passkey.
     ///
     /// # Errors
-    /// A yes takes an assertion and has none, or one that does not stand.
+    /// A yes requires an assertion and has none, or has an invalid one.
     pub fn look(&mut self, seq: u64, event: &Event) -> Result<Option<SignedAnswer>, BrokenAnswer> {
         match event {
             Event::RequestOpened {

@@ -33,7 +33,7 @@ impl Authenticator {
         Self::Ed25519(Ed25519KeyPair::from_seed_unchecked(&[7; 32]).unwrap())
     }
 
-    /// Returns its COSE key.
+    /// Returns its public key as a COSE key.
     fn key(&self) -> Vec<u8> {
         match self {
             Self::Es256(pair) => {
@@ -59,7 +59,7 @@ impl Authenticator {
         }
     }
 
-    /// Says yes to `said`, as it counts.
+    /// Returns a valid assertion of a yes to `said`.
     fn assert(&self, said: Statement<'_>, counter: u32) -> PasskeyAssertion {
         let mut made = PasskeyAssertion::unsigned(said, 9, Object::new());
         made.public_key = hex(&self.key());
@@ -72,7 +72,7 @@ impl Authenticator {
         made
     }
 
-    /// What it says of its own key once it has made it.
+    /// Returns its authenticator data for a new key.
     fn registration(&self, flags: u8) -> Vec<u8> {
         let site = Sha256::digest(b"localhost");
         let head = [
@@ -187,7 +187,7 @@ fn a_new_passkey_is_read_whole_or_not_at_all() {
     }
 }
 
-/// The events of a request that takes a passkey, and of the answer to it.
+/// Checks the events of a request that requires a passkey and of its answer; returns the number of signed answers.
 fn log(passkey: Option<PasskeyAssertion>, yes: bool, opened: Digest) -> Result<u64, BrokenAnswer> {
     let ids = ids();
     let about = json!({"entry": {"message": "may it begin?"}});
@@ -215,7 +215,7 @@ fn log(passkey: Option<PasskeyAssertion>, yes: bool, opened: Digest) -> Result<u
     let mut check = LogCheck::new(ids.0);
     let mut signed = 0;
     for (seq, event) in (7..).zip(&events) {
-        // As it stands in the log.
+        // As it is read from the log.
         let written: Value = serde_json::to_value(event).unwrap();
         let read: Event = serde_json::from_value(written).unwrap();
         signed += u64::from(check.look(seq, &read)?.is_some());
@@ -239,7 +239,7 @@ fn a_log_holds_no_yes_that_lacks_its_assertion() {
     unsigned.signature.clear();
     let found = why(log(Some(unsigned), true, ids.2.clone()));
     assert_eq!(found, Some(Flaw::Signature));
-    // A no has none, and the question is the one that was asked.
+    // A no has no assertion, and the question must be the one that was asked.
     assert_eq!(why(log(Some(good.clone()), false, ids.2.clone())), other);
     let elsewhere = Digest::new("e".repeat(64));
     assert_eq!(why(log(Some(good), true, elsewhere)), other);

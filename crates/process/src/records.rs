@@ -38,7 +38,7 @@ struct Record {
     boot: Option<String>,
 }
 
-/// Tells the records of one process apart.
+/// The number of this process's next record, which distinguishes its records.
 static NEXT: AtomicU64 = AtomicU64::new(0);
 
 impl GroupRecords {

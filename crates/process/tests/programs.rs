@@ -26,7 +26,7 @@ fn shell(script: &str) -> Program {
     }
 }
 
-/// Runs a program; returns how it ended, and what it printed on its two outputs.
+/// Runs a program; returns its exit and its two outputs.
 fn ended(program: &Program) -> (Exit, String, String) {
     let room = tempfile::tempdir().unwrap();
     let records = GroupRecords::beside(room.path());
@@ -81,7 +81,7 @@ fn what_takes_too_long_or_is_to_stop_is_ended_as_that() {
         ..shell("exec sleep 600")
     };
     assert_eq!(ended(&late).0, Exit::TimedOut);
-    // What ends before is not late.
+    // A program that ends earlier is not late.
     let quick = Program {
         timeout_ms: Some(600_000),
         ..shell("exit 4")
@@ -106,7 +106,7 @@ fn what_takes_too_long_or_is_to_stop_is_ended_as_that() {
 fn what_a_program_has_left_running_ends_with_it() {
     for script in [
         "sleep 600 >/dev/null 2>&1 & echo $!; exit 5",
-        // It holds the outputs open, too.
+        // It keeps the outputs open, too.
         "sleep 600 & echo $!; exit 5",
         "(trap '' TERM; exec sleep 600) >/dev/null 2>&1 & echo $!; exit 5",
     ] {
@@ -185,7 +185,7 @@ fn what_cannot_be_started_is_told_in_the_words_of_its_workflow() {
     assert!(matches!(refused, Err(StartError::System { .. })));
 }
 
-/// Starts a program that stays, with a variable, in a group of its own or in this test's.
+/// Starts a program that keeps running, with a variable, in its own process group or in this test's.
 fn stays(value: &str, in_own_group: bool) -> Child {
     let mut command = Command::new("sleep");
     command.arg("600").env("INTERLOCK_TEST_EFFECT", value);
@@ -201,7 +201,7 @@ fn what_a_runner_left_is_found_by_its_variable_and_nothing_else_is_ended() {
     let mut left = stays(&marks[0], true);
     let mut other = stays(&marks[1], true);
     let mut own = stays(&marks[0], false);
-    // Until it has begun its program its environment is still this test's.
+    // Until it has executed its program, its environment is still this test's.
     for child in [&left, &other, &own] {
         while !table::environment(child.id())
             .iter()

@@ -323,7 +323,7 @@ impl Config {
         .find_map(|(key, unset)| (!unset).then_some(key))
     }
 
-    /// Tells whether the person trusts the project at `root`, its links resolved.
+    /// Returns whether the person trusts the project at `root`, its links resolved.
     #[must_use]
     pub fn trusts(&self, root: &Path) -> bool {
         let real = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());

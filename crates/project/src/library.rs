@@ -297,7 +297,7 @@ impl Library {
             .map(|(_, text)| *text)
     }
 
-    /// Tells whether a name leads to a workflow of the project.
+    /// Returns whether a name leads to a workflow of the project.
     pub(crate) fn is_the_projects(&self, name: &str) -> bool {
         self.list()
             .iter()
@@ -428,7 +428,7 @@ impl Workflows for Library {
     }
 }
 
-/// Tells whether a text may be the name of a workflow.
+/// Returns whether a text may be the name of a workflow.
 fn is_name(text: &str) -> bool {
     !text.is_empty() && !text.contains(['/', '\\']) && !text.starts_with('.')
 }

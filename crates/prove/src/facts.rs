@@ -214,7 +214,7 @@ pub(crate) fn happening(model: &Model, step: Step<'_>) -> Vec<bool> {
         .collect()
 }
 
-/// Tells whether a predicate holds of one of the branches of a run.
+/// Returns whether a predicate holds of one of the branches of a run.
 pub(crate) fn stands(model: &Model, what: &Predicate, run: &Run) -> bool {
     leaves(run)
         .iter()
@@ -229,7 +229,7 @@ pub(crate) fn leaves(run: &Run) -> Vec<FramePath> {
     }
 }
 
-/// Tells whether a predicate holds of a frame with all above it.
+/// Returns whether a predicate holds of a frame with all above it.
 pub(crate) fn stands_at(model: &Model, what: &Predicate, run: &Run, path: &FramePath) -> bool {
     let frames = chain(run, path);
     eval(what, &mut |atom| match atom {
@@ -318,7 +318,7 @@ fn eval(what: &Predicate, atom: &mut dyn FnMut(&Predicate) -> bool) -> bool {
     }
 }
 
-/// Tells whether an atom about calls fits a call.
+/// Returns whether an atom about calls fits a call.
 pub(crate) fn of_call(atom: &Predicate, call: &ToolCall) -> bool {
     match atom {
         Predicate::Tool(pattern) => call
@@ -345,7 +345,7 @@ pub(crate) fn of_call(atom: &Predicate, call: &ToolCall) -> bool {
     }
 }
 
-/// Tells whether a predicate holds of a branch by itself, without what it has in common with the others.
+/// Returns whether a predicate holds of a branch by itself, without what it has in common with the others.
 pub(crate) fn stands_below(
     model: &Model,
     what: &Predicate,

@@ -218,7 +218,7 @@ pub(crate) fn move_seen(model: &Model, run: &mut Run, moved: &[(usize, usize)]) 
     }
 }
 
-/// Tells of each parked frame whether a yes would still be taken.
+/// Returns for each parked frame whether a yes would still be accepted.
 ///
 /// A question is void once what its guards read has changed, which another branch may bring about.
 fn still_valid(model: &Model, run: &Run) -> Vec<(FramePath, bool)> {

@@ -143,7 +143,7 @@ pub(crate) fn all_guards(machine: &Machine) -> Vec<&Guard> {
     found
 }
 
-/// Tells whether a state that goes on by itself asks for evidence.
+/// Returns whether a state that goes on by itself asks for evidence.
 pub(crate) fn goes_on_by_evidence(machine: &Machine) -> bool {
     machines(machine).any(|(_, machine)| {
         let waits = |state: &&State| matches!(state.activity, Activity::Await);

@@ -175,7 +175,7 @@ impl Walk {
         built.ok().map(|nfa| Self { nfa })
     }
 
-    /// Tells whether some pattern tells letters apart that no plain letter stands for.
+    /// Returns whether some pattern tells letters apart that no plain letter stands for.
     fn tells_others_apart(&self) -> bool {
         let classes = self.nfa.byte_classes();
         let plain: BTreeSet<u8> = LETTERS.iter().map(|letter| classes.get(*letter)).collect();

@@ -43,7 +43,7 @@ fn used_up(model: &Model, run: &Run, leaf: &Leaf, done: &Done, kind: Kind) -> Op
     }
 }
 
-/// Tells whether a step used up a call of its leaf.
+/// Returns whether a step used up a call of its leaf.
 pub(crate) fn counts(run: &Run, done: &Done, path: &FramePath) -> bool {
     let calls = |run: &Run| run.frame(path).map(|frame| frame.stay.used.calls);
     matches!(done.act, Act::Call { .. })
@@ -52,7 +52,7 @@ pub(crate) fn counts(run: &Run, done: &Done, path: &FramePath) -> bool {
             .is_some_and(|(before, after)| after > before)
 }
 
-/// Tells whether a leaf stays in its state, so that it goes on counting.
+/// Returns whether a leaf stays in its state, so that it goes on counting.
 pub(crate) fn stays(run: &Run, done: &Done, path: &FramePath) -> bool {
     let entered = |run: &Run| run.frame(path).map(|frame| frame.stay.entered_seq);
     entered(run).is_some() && entered(run) == entered(&done.run)

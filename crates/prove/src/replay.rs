@@ -292,7 +292,7 @@ impl<'a> Player<'a> {
     }
 }
 
-/// Tells whether a run is in the state of the graph that a way leads to.
+/// Returns whether a run is in the state of the graph that a way leads to.
 pub(crate) fn arrived(model: &Model, graph: &Graph, way: &Way, run: &Run) -> bool {
     graph.find(model, run) == Some(way.node)
 }

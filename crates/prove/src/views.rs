@@ -21,7 +21,7 @@ pub(crate) struct Truths {
 }
 
 impl Truths {
-    /// Tells of each frame of a state which guards hold; `None`: it is not known, and there is no run to ask.
+    /// Returns for each frame of a state which guards hold; `None` if that is not known and there is no run to evaluate.
     pub(crate) fn of(
         &mut self,
         model: &Model,

@@ -1,4 +1,4 @@
-//! Two versions of a workflow in a file each; the first line of the new one says what is found.
+//! Two versions of a workflow, one file each; the first line of the new one states the expected result.
 #![expect(
     clippy::unwrap_used,
     clippy::panic,
@@ -34,7 +34,7 @@ fn found(compared: &Comparison) -> String {
     }
 }
 
-/// Plays a trace; tells whether each line was let through without a person.
+/// Plays a trace; returns whether each line was allowed without a person.
 fn lets_pass(machine: &Machine, compared: &Comparison) -> bool {
     let permission = compared.permitted.as_ref().unwrap();
     let input = permission.input.clone();
@@ -57,7 +57,7 @@ fn calls_are_compared_whatever_states_and_events_are_called() {
     assert!(cases("by_calls", By::Calls) >= 8);
 }
 
-/// Compares the versions of a folder, and returns how many there are.
+/// Compares the versions in a folder, and returns their number.
 fn cases(folder: &str, by: By) -> usize {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR"))
         .join("tests")
@@ -90,7 +90,7 @@ fn cases(folder: &str, by: By) -> usize {
     files.len()
 }
 
-/// Loads a shipped workflow, and a version of it that is told otherwise what to do.
+/// Loads a shipped workflow, and a version of it with other instructions.
 fn shipped(name: &str) -> (Machine, Machine) {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../workflows");
     let (_, machine) = machine(&folder.join(name).with_extension("yaml"));

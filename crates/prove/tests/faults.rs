@@ -1,4 +1,4 @@
-//! Planted faults, each beside the workflow without it: the one is found, the other is clean.
+//! Planted faults, each beside the correct workflow: the one is found, the other is clean.
 #![expect(
     clippy::unwrap_used,
     clippy::panic,

@@ -1,7 +1,7 @@
-//! Changes of the shipped workflows.
+//! Mutants of the shipped workflows.
 //!
-//! Each breaks a property that `prove` finds broken. If none notices a change, it stands in `mutants.txt` with the reason
-//! and with what the comparison of both versions finds: a new permission, or that they are the same.
+//! Each violates a property, which `prove` finds. If no property detects a mutant, `mutants.txt` lists it with the
+//! reason and with the result of comparing both versions: a new permission, or that they are equivalent.
 #![expect(
     clippy::unwrap_used,
     clippy::disallowed_methods,
@@ -38,7 +38,7 @@ fn workflow(name: &str) -> (Machine, Vec<Property>) {
     (machine, properties)
 }
 
-/// Makes every change of a machine, one at a time.
+/// Makes every mutant of a machine, with one change each.
 fn mutants(machine: &Machine) -> Vec<Mutant> {
     let mut all = Vec::new();
     let mut add = |change: String, make: &dyn Fn(&mut Machine)| {
@@ -100,7 +100,7 @@ fn mutants(machine: &Machine) -> Vec<Mutant> {
     all
 }
 
-/// Takes evidence of any age.
+/// Makes a guard accept evidence of any age.
 fn take_any_age(guard: &mut Guard) {
     match guard {
         Guard::Evidence(one) => one.since = Since::RunStart,
@@ -115,7 +115,7 @@ fn take_any_age(guard: &mut Guard) {
     }
 }
 
-/// Says which properties fail.
+/// Returns the properties that fail.
 fn broken(machine: &Machine, properties: &[Property]) -> Vec<String> {
     let options = ProofOptions {
         states_max: 20_000,
@@ -130,7 +130,7 @@ fn broken(machine: &Machine, properties: &[Property]) -> Vec<String> {
     failing.collect()
 }
 
-/// Says what a version permits that the one before it does not.
+/// Returns what a version permits and the one before it does not.
 fn permitted(new: &Machine, old: &Machine) -> String {
     let compared = compare(new, old, By::Steps, 20_000, None);
     match (compared.permitted, compared.doubt) {
@@ -141,7 +141,8 @@ fn permitted(new: &Machine, old: &Machine) -> String {
     }
 }
 
-/// The lines of `mutants.txt` about a workflow: the change, and what breaks or the reason why nothing does.
+/// Returns the lines of `mutants.txt` about a workflow: the change, and the violated property or the reason why there
+/// is none.
 fn expected(name: &str) -> Vec<(String, String)> {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/mutants.txt");
     let text = std::fs::read_to_string(path).unwrap();
@@ -153,14 +154,14 @@ fn expected(name: &str) -> Vec<(String, String)> {
     lines.collect()
 }
 
-/// Of so many changes one is proved, where not all are asked for.
+/// Without the whole set, one in this many mutants is proved.
 const SAMPLE: usize = 5;
-/// Stands before what the comparison finds of a change that no property notices.
+/// Separator before the comparison's result for a mutant that no property detects.
 const COMPARED: &str = "; compared: ";
 
-/// Proves changes of a workflow, and compares what breaks with what is written.
+/// Proves mutants of a workflow, and compares the violations with the expected ones.
 ///
-/// Of [`SAMPLE`] changes one is proved, if not all are asked for; of a `slow` workflow none.
+/// Without the whole set, one in [`SAMPLE`] mutants is proved, and none of a `slow` workflow.
 fn check(name: &str, slow: bool) {
     let (machine, properties) = workflow(name);
     let expected = expected(name);

@@ -1,4 +1,4 @@
-//! Every workflow that is shipped, with the properties beside it.
+//! All shipped workflows, with the properties beside them.
 #![expect(
     clippy::unwrap_used,
     clippy::panic,
@@ -83,7 +83,7 @@ fn review_keeps_its_promises() {
     holds("review");
 }
 
-/// Each has a run that breaks its property and that is not looked at: so nothing may be said to hold.
+/// Each has an unexplored run that violates its property, so nothing may be reported as proved.
 #[test]
 fn nothing_is_said_to_hold_where_more_may_happen_than_is_tried() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/doubted");
@@ -104,7 +104,7 @@ fn nothing_is_said_to_hold_where_more_may_happen_than_is_tried() {
     assert!(seen >= 14, "{seen}");
 }
 
-/// Each has a run that keeps what it promises and that is not looked at: so nothing may be said to fail.
+/// Each has an unexplored run that satisfies its property, so nothing may be reported as failed.
 #[test]
 fn nothing_is_said_to_fail_where_more_may_happen_than_is_tried() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/perhaps");
@@ -120,7 +120,7 @@ fn nothing_is_said_to_fail_where_more_may_happen_than_is_tried() {
     assert!(seen >= 4, "{seen}");
 }
 
-/// Workflows of steps are not read yet, and never said to hold.
+/// Workflows of steps are not supported yet, and never reported as proved.
 #[test]
 fn the_examples_are_unknown_with_a_reason() {
     let mut seen = 0;

@@ -222,7 +222,7 @@ impl StageAttempt {
         self.calls.iter().position(|call| is(&call.status))
     }
 
-    /// Tells whether the call at `next` may begin while those at `running` are still running.
+    /// Returns whether the call at `next` may begin while those at `running` are still running.
     #[must_use]
     pub fn may_overlap(&self, running: &[usize], next: usize) -> bool {
         let reads = |at: &usize| {

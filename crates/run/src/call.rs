@@ -66,7 +66,7 @@ impl ToolCall {
         names
     }
 
-    /// Tells whether `policy` lists the tool, or the other tools whose work it does.
+    /// Returns whether `policy` lists the tool, or the other tools whose work it does.
     ///
     /// An empty list allows every tool.
     #[must_use]
@@ -80,7 +80,7 @@ impl ToolCall {
         policy.lists(&self.listed_names()) || by_parts()
     }
 
-    /// Tells whether `policy` disallows the tool or a tool whose work it does.
+    /// Returns whether `policy` disallows the tool or a tool whose work it does.
     #[must_use]
     pub fn is_disallowed(&self, policy: &Policy) -> bool {
         let parts = &self.facts.parts;

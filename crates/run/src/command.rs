@@ -283,7 +283,7 @@ pub struct TransitionRequest {
 pub const AGENT: &str = "agent";
 
 impl TransitionRequest {
-    /// Tells whether a person asks; a person may act in any branch.
+    /// Returns whether a person asks; a person may act in any branch.
     #[must_use]
     pub fn is_by_a_person(&self) -> bool {
         self.agent.is_none() && self.by != AGENT

@@ -221,7 +221,7 @@ pub fn check_client_data(
     Ok(())
 }
 
-/// Tells whether `origin` is that of a console: this machine, with a port.
+/// Returns whether `origin` is that of a console: this machine, with a port.
 fn is_origin(origin: &str) -> bool {
     let port = origin
         .strip_prefix("http://")

@@ -55,13 +55,13 @@ impl Pending {
         &self.request.question
     }
 
-    /// Tells whether a client asks in its own prompt.
+    /// Returns whether a client asks in its own prompt.
     #[must_use]
     pub const fn is_in_prompt(&self) -> bool {
         self.request.prompt.is_some()
     }
 
-    /// Tells whether an approval requires a passkey.
+    /// Returns whether an approval requires a passkey.
     #[must_use]
     pub fn takes_passkey(&self) -> bool {
         self.request.approval == ApprovalKind::Passkey
@@ -77,7 +77,7 @@ impl Pending {
         }
     }
 
-    /// Tells whether `name` identifies this request.
+    /// Returns whether `name` identifies this request.
     #[must_use]
     pub fn is_named(&self, name: &str) -> bool {
         self.id().as_str() == name

@@ -119,7 +119,7 @@ pub fn title_of(machine: &Machine, run: &Run, shown: &str) -> Option<String> {
     None
 }
 
-/// Tells whether paths leave out the machine that `frame` calls, because its name only prefixes variables.
+/// Returns whether paths leave out the machine that `frame` calls, because its name only prefixes variables.
 fn names_by_states_alone(own: Option<&Machine>, frame: &Frame) -> bool {
     let state = own.and_then(|own| own.states.get(&frame.at));
     state.is_some_and(|state| match &state.activity {

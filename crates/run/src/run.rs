@@ -183,7 +183,7 @@ pub struct Seen {
 }
 
 impl Seen {
-    /// Tells whether a later edit makes the evidence stale; edits of its own call that preceded it do not.
+    /// Returns whether a later edit makes the evidence stale; edits of its own call that preceded it do not.
     #[must_use]
     pub fn is_before_an_edit(&self, run: &Run) -> bool {
         let is_own = |edit: u64| {
@@ -226,7 +226,7 @@ pub struct OpenCall {
 }
 
 impl OpenCall {
-    /// Tells whether `interlock exec` has reported how the line ended.
+    /// Returns whether `interlock exec` has reported how the line ended.
     #[must_use]
     pub fn line_has_ended(&self) -> bool {
         self.line
@@ -234,7 +234,7 @@ impl OpenCall {
             .is_some_and(|line| line.ended_seq.is_some())
     }
 
-    /// Tells whether the call still runs as far as is known.
+    /// Returns whether the call still runs as far as is known.
     #[must_use]
     pub fn is_open(&self) -> bool {
         !self.asked && !self.assumed && !self.line_has_ended()
@@ -285,7 +285,7 @@ impl Run {
         }
     }
 
-    /// Tells whether the run is durable: Interlock runs its states itself.
+    /// Returns whether the run is durable: Interlock runs its states itself.
     #[must_use]
     pub const fn is_durable(&self) -> bool {
         !self.kind.is_guarded()
@@ -309,7 +309,7 @@ impl Run {
         self.durable()?.input.as_ref()
     }
 
-    /// Tells whether nothing was written since the run's start or the last approval.
+    /// Returns whether nothing was written since the run's start or the last approval.
     ///
     /// Only then can a report serve as a baseline.
     #[must_use]
@@ -317,7 +317,7 @@ impl Run {
         self.last_write <= self.approved
     }
 
-    /// Tells whether the run has ended.
+    /// Returns whether the run has ended.
     #[must_use]
     pub const fn is_over(&self) -> bool {
         matches!(self.phase, Phase::Ended { .. } | Phase::Cancelled)

@@ -1,7 +1,7 @@
-//! Long runs: what a step costs stays the same to the end, and memory stays small.
+//! Long runs: the cost of a step stays constant, and memory stays small.
 //!
 //! Memory is asserted, times are printed. `INTERLOCK_WHOLE` plays a log of a million events and a list of a hundred
-//! thousand lines; without it the tests are a sample.
+//! thousand lines; without it, the tests are a sample.
 #![expect(
     clippy::unwrap_used,
     clippy::panic,
@@ -27,10 +27,10 @@ use serde_json::json;
 
 use direct::{Direct, begin};
 
-/// The most memory that any of these may have.
+/// Maximum memory of each test.
 const KIBIBYTES_MAX: u64 = 200 * 1024;
 
-/// Chooses how much is played.
+/// Returns the size of the sample or of the whole test.
 fn size(sample: usize, whole: usize) -> usize {
     if sample::is_whole() { whole } else { sample }
 }
@@ -42,7 +42,7 @@ fn flow(text: &str) -> Machine {
         .machine
 }
 
-/// Returns the most memory that this process had.
+/// Returns the peak memory of this process.
 fn peak_kib() -> u64 {
     let status = fs::read_to_string("/proc/self/status").unwrap();
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
@@ -50,25 +50,25 @@ fn peak_kib() -> u64 {
     number.unwrap().trim().parse().unwrap()
 }
 
-/// Steps between two looks at the clock.
+/// Number of steps between two readings of the clock.
 const SOME: usize = 1_000;
 
-/// What a run came to.
+/// The measurements of a run.
 struct Ran {
     steps: usize,
-    /// Orders that ran at the same time.
+    /// Maximum number of concurrent orders.
     most: usize,
-    /// The time this thread had computed by each thousandth step, in nanoseconds.
+    /// The processor time of this thread at each thousandth step, in nanoseconds.
     clock: Vec<u64>,
 }
 
-/// Returns how long this thread has computed; what others do at the same time does not count.
+/// Returns the processor time of this thread, which is independent of others.
 fn computed_ns() -> u64 {
     let stat = fs::read_to_string("/proc/thread-self/schedstat").unwrap();
     stat.split(' ').next().unwrap().parse().unwrap()
 }
 
-/// Drives a run of `machine` to its success and looks at it.
+/// Drives a run of `machine` to its success and measures it.
 fn driven(
     what: &str,
     room: &Path,
@@ -105,7 +105,7 @@ fn driven(
     Ran { steps, most, clock }
 }
 
-/// Tells how the last thousand steps compare with the first.
+/// Prints how the last thousand steps compare with the first.
 fn tell_ratio(what: &str, ran: &Ran) {
     let took: Vec<u64> = ran.clock.windows(2).map(|pair| pair[1] - pair[0]).collect();
     let (first, last) = (took[0], took[took.len() - 1]);

@@ -1,7 +1,7 @@
 //! The engine and the runner's drive in a simulated world: thirty thousand schedules from a printed seed.
 //!
-//! `INTERLOCK_SEED` and `INTERLOCK_SCHEDULES` choose another first seed and another number of schedules. A schedule that
-//! fails is made as calm as it can be, and printed: the workflow, every happening, every event.
+//! `INTERLOCK_SEED` and `INTERLOCK_SCHEDULES` choose another first seed and another number of schedules. A failing
+//! schedule is simplified as far as possible, and printed: the workflow, every step, every event.
 #![expect(
     clippy::unwrap_used,
     clippy::panic,
@@ -27,9 +27,9 @@ use play::{Ending, Schedule};
 use workflow::{Workflow, workflow};
 
 const SCHEDULES: u64 = 12_000;
-/// Schedules of one workflow; the first of them crash before and after each append.
+/// Number of schedules of one workflow; the first of them crash before and after each append.
 const A_WORKFLOW: u64 = 100;
-/// One in so many logs is written out and read back.
+/// One in this many logs is written out and read back.
 const READ_BACK: u64 = 64;
 
 fn setting(name: &str, default: u64) -> u64 {
@@ -66,7 +66,7 @@ impl Scene {
         }
     }
 
-    /// Returns the schedule `number` of this workflow and where its choices come from.
+    /// Returns the schedule `number` of this workflow and the source of its choices.
     fn schedule(&self, seed: u64) -> (Schedule<'_>, Choices) {
         let number = seed % A_WORKFLOW;
         let swept = number < 2 * self.appends;
@@ -84,7 +84,7 @@ impl Scene {
         (schedule, choices)
     }
 
-    /// Plays a schedule and returns what is wrong with it.
+    /// Plays a schedule and returns its error, if there is one.
     fn wrong(&self, schedule: &Schedule<'_>, choices: Choices, seed: u64) -> Option<String> {
         let played = schedule.play(choices, false);
         match played.ending {
@@ -98,7 +98,7 @@ impl Scene {
         }
     }
 
-    /// Tells of a schedule that failed.
+    /// Describes a failed schedule.
     fn tell(&self, seed: u64) -> String {
         let (schedule, choices) = self.schedule(seed);
         let script = schedule.play(choices, false).choices;
@@ -137,7 +137,7 @@ fn read_back(log: &[Event]) -> Option<String> {
     (read != run).then(|| format!("read back it is another run: {text}"))
 }
 
-/// Says which seed was played when something panicked.
+/// Reports the current seed on a panic.
 struct Playing(u64);
 
 impl Drop for Playing {
@@ -148,7 +148,7 @@ impl Drop for Playing {
     }
 }
 
-/// Plays the seeds of one workflow after the other; returns the first that fails.
+/// Plays the seeds of one workflow after the other; returns the first failure.
 fn play_some(first: u64, past: u64, next: &AtomicU64) -> Option<String> {
     loop {
         let from = next.fetch_add(A_WORKFLOW, Ordering::Relaxed);

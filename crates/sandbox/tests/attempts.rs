@@ -1,4 +1,4 @@
-//! Every attempt of `cases/attempts.txt`: it works unheld, and is refused where the table says.
+//! Every attempt in `cases/attempts.txt`: it succeeds unconfined, and is refused where the table says so.
 #![cfg(target_os = "linux")]
 
 use std::os::linux::net::SocketAddrExt;
@@ -10,7 +10,7 @@ use interlock_sandbox::{Level, Plan};
 
 use crate::support::trial::{Trial, User, users};
 
-/// What attempts reach for.
+/// The targets of attempts.
 struct Targets {
     victim: Child,
     tcp: std::net::TcpListener,
@@ -82,7 +82,7 @@ fn rows() -> Vec<Row> {
 
 type Make = fn(&Trial, &str) -> Plan;
 
-/// Runs every row that is held under `letter`, and lists the rows that are not.
+/// Runs every row confined under `letter`, and lists those that are not refused.
 fn check(letter: char, make: Make, levels: &[Level]) {
     let mut wrong = Vec::new();
     for user in users() {
@@ -97,13 +97,13 @@ fn check(letter: char, make: Make, levels: &[Level]) {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
-/// Says what went wrong where an attempt is not refused without a trace.
+/// Returns what is wrong if an attempt is not refused without effects.
 fn refused(row: &Row, user: User, make: Make, level: Level) -> Option<String> {
     let trial = Trial::new(user);
     let targets = Targets::new(&trial, user);
     let line = format!("{{try}} {}", targets.fill(&row.words));
     let plan = make(&trial, &line);
-    // Gives the files away before they are compared.
+    // Gives the files to the other user before they are compared.
     drop(trial.command(&plan, level));
     let before = trial.stand();
     let outcome = trial.run(&plan, level);

@@ -1,4 +1,4 @@
-//! From a policy and facts to a plan: the columns of the table of kernel rules.
+//! From a policy and facts to a plan: the columns in the table of kernel rules.
 
 use std::path::{Path, PathBuf};
 
@@ -141,7 +141,7 @@ fn a_line_that_fetches_may_connect() {
     };
     assert_eq!(network(&[Get]), Network::Fetch);
     assert_eq!(network(&[Get, Get]), Network::Fetch);
-    // What was judged to fetch does nothing else.
+    // A line that was judged to only fetch must do nothing else.
     for others in [&[Send][..], &[Get, Send], &[Send, Get], &[Get, Local]] {
         assert_eq!(network(others), Network::Off, "{others:?}");
     }

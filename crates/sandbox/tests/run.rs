@@ -1,4 +1,4 @@
-//! One command from start to end: what passes through, what stays, what is put back.
+//! One confined command from start to end: what passes through, what remains, and what is restored.
 #![cfg(target_os = "linux")]
 
 use std::fs;
@@ -16,7 +16,7 @@ mod protected;
 
 use crate::support::trial::{self, Outcome, Trial, User, users};
 
-/// Runs `line` in a no-write state as everyone, at the two upper levels.
+/// Runs `line` in a no-write state as each user, at the two highest levels.
 fn each(line: &str, check: impl Fn(&Trial, &Outcome)) {
     for user in users() {
         for level in [Level::Full, Level::Files] {
@@ -97,7 +97,7 @@ fn reading_goes_on_as_ever() {
 
 #[test]
 fn a_large_here_document_is_read() {
-    // More than a pipe holds, so bash writes it to a file.
+    // More than a pipe can buffer, so bash writes it to a file.
     let line = "x=$(printf '%0200000d' 0); wc -c <<< $x".to_owned();
     prints(&line, "200001\n");
 }
@@ -140,7 +140,7 @@ fn what_a_killed_run_left_is_swept_by_the_next() {
         let mut own = String::new();
         let mut reader = BufReader::new(child.stdout.take().unwrap());
         reader.read_line(&mut own).unwrap();
-        // Another run leaves what is in use alone.
+        // Another run does not remove directories in use.
         trial.run(&trial.no_write("true"), Level::Full);
         assert!(fs::exists(own.trim()).unwrap());
         child.kill().unwrap();
@@ -293,7 +293,7 @@ fn below_the_required_level_nothing_starts() {
             assert_eq!(outcome.code, Some(126), "{outcome:?}");
             assert!(outcome.stderr.contains(required.as_str()), "{outcome:?}");
             assert!(!fs::exists(trial.path("project/started")).unwrap());
-            // Without the requirement the same plan starts, at that level.
+            // Without the requirement, the same plan starts at that level.
             plan.require = Level::Environment;
             let ended = trial.run(&plan, most).ended.unwrap();
             assert_eq!(ended.level, most);
@@ -406,7 +406,7 @@ fn the_state_directory_inside_a_writable_place_is_hidden() {
             "secret"
         );
         assert!(!fs::exists(trial.path("state/y")).unwrap());
-        // Where mounts are refused it is said.
+        // If mounts are refused, that is reported.
         let ended = trial.run(&trial_true(&plan), Level::Files).ended.unwrap();
         assert!(ended.not_held.contains(&NotHeld::StateDirectory));
     }
@@ -509,7 +509,7 @@ fn left_overs_that_stay_do_not_hold_the_run() {
 #[test]
 fn this_kernel_is_told() {
     let reached = interlock_sandbox::probe();
-    // The tests above need all of it; say plainly what is missing.
+    // The tests above need all features; report clearly what is missing.
     let text = format!("this kernel reaches: {reached:?}\n");
     std::io::stderr().write_all(text.as_bytes()).unwrap();
     assert!(reached.no_write >= Level::Files, "{text}");

@@ -1,3 +1,3 @@
-//! What several of the tests use.
+//! Shared code of the tests.
 
 pub(crate) mod trial;

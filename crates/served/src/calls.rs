@@ -1,4 +1,4 @@
-//! What a call of a server's tool would do, found where that server works.
+//! Derives the facts of a call to an MCP server's tool, relative to the directory where that server works.
 
 use std::path::{Path, PathBuf};
 
@@ -14,40 +14,40 @@ use serde_json::Value;
 
 use crate::ListedTool;
 
-/// How `resources/read` is called in rules.
+/// The name of `resources/read` in rules.
 const RESOURCE: &str = "resources/read";
-/// How `prompts/get` is called in rules.
+/// The name of `prompts/get` in rules.
 const PROMPT: &str = "prompts/get";
 
-/// What is asked of a server beside calls of tools.
+/// A request to a server other than a tool call.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum ReadingOf<'a> {
-    /// A resource, by its address: `resources/read`, `resources/subscribe`.
+    /// A resource, by its URI: `resources/read`, `resources/subscribe`.
     Resource(&'a str),
-    /// A prompt, by its name, and the arguments it is filled with: `prompts/get`.
+    /// A prompt, by its name, and the arguments for its template: `prompts/get`.
     Prompt(&'a str, &'a Value),
 }
 
-/// Where servers work, and what is set about their tools.
+/// The directories where servers work, and the configuration of their tools.
 #[derive(Debug, Clone)]
 pub struct Files {
     context: CallContext,
     servers: Servers,
 }
 
-/// A call to be judged: who makes it, and under which id.
+/// The identity of a call to be judged: its id and its caller.
 #[derive(Debug, Clone)]
 pub struct Identity {
     /// The id of the call.
     pub id: CallId,
-    /// The sub-agent that makes it; `None`: the main agent.
+    /// The sub-agent that makes the call; `None` for the main agent.
     pub agent: Option<AgentId>,
 }
 
 impl Files {
-    /// Describes where the servers of the project at `root` work.
+    /// Describes the directories of the servers of the project at `root`.
     ///
-    /// `plugins` are folders from which clients load Interlock's plugin, outside of their own directories.
+    /// `plugins` are folders from which clients load Interlock's plugin, apart from their own directories.
     #[must_use]
     pub fn new(
         environment: &Environment,
@@ -68,13 +68,13 @@ impl Files {
         }
     }
 
-    /// Returns where the project's servers work, and what is protected there.
+    /// Returns the context of the project's calls: where servers work, and what is protected there.
     #[must_use]
     pub const fn context(&self) -> &CallContext {
         &self.context
     }
 
-    /// Finds what a call would do.
+    /// Returns the tool call that `input` for `tool` amounts to, with its facts.
     #[must_use]
     pub fn call(&self, tool: &ListedTool<'_>, input: &Value, who: Identity) -> ToolCall {
         let names = served_names(tool.server, tool.name);
@@ -90,7 +90,7 @@ impl Files {
         call
     }
 
-    /// Finds what a reading would show.
+    /// Returns the tool call that a reading amounts to, with its facts.
     #[must_use]
     pub fn reading(&self, server: &str, of: ReadingOf<'_>, who: Identity) -> ToolCall {
         let (method, input, sure) = match of {
@@ -104,7 +104,7 @@ impl Files {
             }
         };
         let mut names = served_names(server, method);
-        // By its plain name first: that is how the log shows it.
+        // The plain name comes first, because the log shows the first one.
         names.rotate_right(1);
         let files = FileUse {
             reads: vec!["uri".to_owned()],
@@ -125,7 +125,7 @@ impl Files {
         server.tools.get(tool.name)
     }
 
-    /// Describes where a server works: relative paths count from its own directory.
+    /// Returns the context of a server: relative paths are resolved against the server's own directory.
     fn context_of(&self, server: &str) -> CallContext {
         let mut context = self.context.clone();
         let known = self
@@ -158,13 +158,13 @@ fn proposal<'a>(names: &'a [String], input: &'a Value, who: Identity) -> Proposa
     }
 }
 
-/// Tells whether a server says that a tool changes nothing.
+/// Returns whether a tool's definition declares, by `readOnlyHint`, that the tool changes nothing.
 #[must_use]
 pub fn says_read_only(definition: &Value) -> bool {
     definition.pointer("/annotations/readOnlyHint") == Some(&Value::Bool(true))
 }
 
-/// Tells whether an address is one of a file: then it has to lead somewhere that can be judged.
+/// Returns whether a URI addresses a file: then it has to lead to a path that can be judged.
 fn names_a_file(uri: &str) -> bool {
     let uri = uri.trim_start();
     let scheme = uri.get(.."file:".len());

@@ -1,7 +1,7 @@
-//! Tools of MCP servers as a run sees them, whoever calls them: the gateway for a client, or a stage.
+//! Tools of MCP servers as a run uses them, whether the gateway or a stage calls them.
 //!
-//! How a configured server is reached, what a call of its tools would do, and whether a tool is still the one
-//! that the run saw first. Judges nothing.
+//! This crate turns a server's configuration into an address or a process to connect to, derives the facts of calls,
+//! and compares the definition of each tool with the one that the run first saw. It makes no decisions.
 
 mod calls;
 pub mod pins;
@@ -12,15 +12,15 @@ use serde_json::Value;
 pub use calls::{Files, Identity, ReadingOf, says_read_only};
 pub use reach::reach;
 
-/// A tool of a server, as it may be listed.
+/// A tool of a server, as it is listed to a client.
 #[derive(Debug, Clone, Copy)]
 pub struct ListedTool<'a> {
-    /// The name of the server in the configuration; empty: the one that is wrapped.
+    /// The server's name in the configuration; empty for the wrapped server.
     pub server: &'a str,
-    /// The server's own name of the tool.
+    /// The tool's name on the server.
     pub name: &'a str,
-    /// The name under which it is called.
+    /// The tool's name as shown to the client.
     pub shown: &'a str,
-    /// Its definition as the server gave it last; null: the server lists no such tool.
+    /// Its definition as the server last sent it; null if the server does not list the tool.
     pub definition: &'a Value,
 }

@@ -1,7 +1,7 @@
-//! Definitions of tools, held to what the run saw first.
+//! Pins of tool definitions: each is compared with the definition that the run first saw.
 //!
-//! A definition tells the model what a tool is for and us what it does: a server
-//! that changes one after the run began has another tool under the old name.
+//! A definition tells the model what a tool is for, and Interlock what the tool does: if a server changes it after the
+//! run began, the old name stands for another tool.
 
 use std::collections::BTreeMap;
 
@@ -12,10 +12,10 @@ use serde_json::Value;
 
 use crate::ListedTool;
 
-/// Fields of a definition that may change freely: they tell a model nothing.
+/// Fields of a definition that may change freely, because the model does not see them.
 const FREE: [&str; 2] = ["_meta", "icons"];
 
-/// Takes the digests of a definition; `None`: the server lists no such tool.
+/// Returns the digests of a definition; `None` if the server does not list the tool.
 #[must_use]
 pub fn pin(tool: &ListedTool<'_>) -> Option<ToolPin> {
     let definition = tool.definition.as_object()?;
@@ -34,7 +34,7 @@ pub fn pin(tool: &ListedTool<'_>) -> Option<ToolPin> {
     })
 }
 
-/// Says how a tool differs from its pin; one that its server lists no more differs in everything.
+/// Returns the difference between a tool and its pin, if there is one; of a tool no longer listed, every field differs.
 #[must_use]
 pub fn change(pinned: &ToolPin, seen: Option<&ToolPin>) -> Option<ToolChange> {
     let gone = BTreeMap::new();
@@ -60,7 +60,7 @@ pub fn change(pinned: &ToolPin, seen: Option<&ToolPin>) -> Option<ToolChange> {
     })
 }
 
-/// Tells whether a person has accepted the definition that a tool has now.
+/// Returns whether a person has accepted the tool's current definition.
 #[must_use]
 pub fn is_accepted(run: &Run, change: &ToolChange) -> bool {
     run.tools_accepted.iter().any(|known| {
@@ -68,19 +68,19 @@ pub fn is_accepted(run: &Run, change: &ToolChange) -> bool {
     })
 }
 
-/// Returns the server and the tool of a pin.
+/// Returns the names of a pin's server and tool.
 #[must_use]
 pub fn name(pin: &ToolPin) -> (String, String) {
     (pin.server.clone(), pin.tool.clone())
 }
 
-/// Sorts pins by server and tool.
+/// Indexes pins by server and tool.
 #[must_use]
 pub fn by_name(pins: Vec<ToolPin>) -> BTreeMap<(String, String), ToolPin> {
     pins.into_iter().map(|pin| (name(&pin), pin)).collect()
 }
 
-/// Says that a tool is another one now, and how a person accepts it where a run has pinned it.
+/// Describes a changed tool, and how a person accepts the change where a run has pinned the tool.
 #[must_use]
 pub fn different(change: &ToolChange, run: Option<&str>) -> String {
     let ToolChange { server, tool, .. } = change;
@@ -103,7 +103,7 @@ fn other(change: &ToolChange) -> String {
     format!("`{tool}` is not the tool it was when the run began ({what})")
 }
 
-/// Says of a changed tool why it is protected, to stand before "is protected".
+/// Describes why a changed tool is protected; the text precedes "is protected".
 #[must_use]
 pub fn thing(change: &ToolChange, run: &RunId) -> String {
     let ToolChange { server, tool, .. } = change;

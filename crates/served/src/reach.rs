@@ -1,4 +1,4 @@
-//! How a configured server is reached.
+//! Turns the configuration of a server into an address or a process to connect to.
 
 use std::{
     ffi::OsString,
@@ -12,10 +12,10 @@ use interlock_mcp::transport::{
 };
 use interlock_project::{HttpConfig, StdioConfig, Transport, expand};
 
-/// Finds out how a server is reached, with the variables of the environment that are named; paths count from `root`.
+/// Returns how to connect to a server, with environment variables expanded; relative paths are resolved against `root`.
 ///
 /// # Errors
-/// A variable is not set, or an address is none.
+/// A variable is not set, or the address is not valid.
 pub fn reach(transport: &Transport, root: &Path) -> Result<Reach, String> {
     match transport {
         Transport::Stdio(stdio) => process(stdio, root).map(Reach::Process),
@@ -43,7 +43,7 @@ fn process(stdio: &StdioConfig, root: &Path) -> Result<Process, String> {
         env.insert(OsString::from(name), OsString::from(value));
     }
     let command = Path::new(&stdio.command);
-    // A bare name is looked for in `PATH`; a path counts from the project.
+    // A bare name is searched for in `PATH`; a path is relative to the project's root.
     let is_path = command.components().count() > 1;
     let command = if is_path {
         root.join(command).into_os_string()

@@ -1,4 +1,4 @@
-//! Recordings of real clients, and what is read of them: each by the version that has written it.
+//! Recordings of real clients, each named by the client's version, and the sessions read from them.
 #![expect(
     clippy::unwrap_used,
     clippy::expect_used,
@@ -23,7 +23,7 @@ fn sessions(name: &str) -> Vec<Session> {
     read_files(&files, &files, |_| {}).unwrap()
 }
 
-/// Writes each call in a line: the tool, what it is about, who made it, how it ended, and with which exit code.
+/// Writes each call on one line: the tool, its subject, its caller, how it ended, and its exit code.
 fn ledger(session: &Session) -> String {
     let mut text = String::new();
     for call in &session.calls {
@@ -103,8 +103,8 @@ const CLAUDE: &str = "
     sub Bash | ls | well | -
 ";
 
-/// Of a sub-agent's lines the fields are not written that say so, and `grep` may end with 1 where Claude Code calls it a
-/// success: so their exit codes are not known.
+/// The recorded lines of sub-agents lack those fields, and Claude Code counts an exit code of 1 from `grep` as success:
+/// so their exit codes are unknown.
 #[test]
 fn claude_code_and_its_sub_agents() {
     check("claude-2.1.329", CLAUDE);
@@ -134,7 +134,7 @@ const GUARDED: &str = "
     main Read | /home/you/shop/sums.py | well | -
 ";
 
-/// The older version writes a refusal like any failure; it is known by its code.
+/// The older version records a refusal like any failure; its code identifies it.
 #[test]
 fn a_call_that_a_hook_refused_did_not_run() {
     check("claude-guarded-2.1.329", GUARDED);
@@ -159,7 +159,7 @@ fn codex_with_functions() {
     );
 }
 
-/// The calls that code makes are read from what the program tells of its own work.
+/// Calls made by code are read from the program's report of its own work.
 #[test]
 fn codex_with_code() {
     check(
@@ -187,7 +187,7 @@ fn codex_with_code() {
     );
 }
 
-/// Gemini CLI writes an exit code only where it is not 0.
+/// Gemini CLI records an exit code only if it is not 0.
 #[test]
 fn gemini_and_its_sub_agents() {
     check(
@@ -352,7 +352,7 @@ const FORMATS: [Format; 8] = [
     Format::Otel,
 ];
 
-/// Every recording there is.
+/// Returns every recording.
 fn all() -> Vec<Vec<u8>> {
     let files = recordings(&folder("")).unwrap();
     assert!(files.len() >= 10, "the recordings are there: {files:?}");
@@ -371,7 +371,7 @@ proptest! {
         }
     }
 
-    /// A recording may end anywhere, and damage may stand anywhere.
+    /// A recording may end anywhere, and may be damaged anywhere.
     #[test]
     fn damaged_recordings_are_read(
         at in any::<prop::sample::Index>(),
@@ -397,7 +397,7 @@ proptest! {
         }
     }
 
-    /// Values of other types than the client writes are no reason to fail either.
+    /// Values of other types than the client writes must not cause a failure either.
     #[test]
     fn values_of_other_types_are_read(
         at in any::<prop::sample::Index>(),

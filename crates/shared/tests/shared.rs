@@ -1,4 +1,4 @@
-//! A shared log on a real PostgreSQL: every test of the store, and what only a database can do wrong.
+//! A shared log on a real PostgreSQL: every test of the store, and faults that only a database can have.
 
 #![expect(
     clippy::unwrap_used,

@@ -77,7 +77,7 @@ fn base(path: &str) -> &str {
     path.rsplit('/').next().unwrap_or(path)
 }
 
-/// Tells whether a list of words has `word`.
+/// Returns whether a list of words has `word`.
 fn has(list: &str, word: &str) -> bool {
     list.split_ascii_whitespace().any(|known| known == word)
 }

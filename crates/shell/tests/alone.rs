@@ -1,4 +1,4 @@
-//! Which lines may run as they are, outside the sandbox.
+//! Lines that may run unchanged, outside the sandbox.
 
 use crate::support::{check, setting};
 

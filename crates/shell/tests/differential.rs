@@ -1,6 +1,7 @@
-//! Against real bash and zsh: what a line ran is what the reader listed, or the line was unreadable.
+//! Compares the reader with real bash and zsh: the commands that a line ran are those that the reader listed, or the
+//! line was unreadable.
 //!
-//! `INTERLOCK_LINES` and `INTERLOCK_SEED` play more and other lines.
+//! `INTERLOCK_LINES` and `INTERLOCK_SEED` set the number of lines and the seed.
 
 #![expect(
     clippy::unwrap_used,
@@ -24,11 +25,11 @@ use shell::{Folder, INTERLOCK_NAMES, Outcome, Ran, Shell};
 
 use crate::support::cases;
 
-/// Lines of a test run for each shell; about a hundred a second and thread.
+/// Number of lines for each shell; about a hundred per second and thread.
 const LINES: u64 = 800;
 const THREADS: u64 = 4;
 
-/// Pieces that damage a line.
+/// Fragments that damage a line.
 const PIECES: &[&str] = &[
     "$(",
     "`",
@@ -112,7 +113,7 @@ fn what_zsh_runs_was_listed() {
     play(Shell::Zsh);
 }
 
-/// Runs lines beside the reader until one differs.
+/// Runs lines and compares them with the reader until one differs.
 fn play(shell: Shell) {
     let number = |name: &str| std::env::var(name).ok().and_then(|text| text.parse().ok());
     let lines: u64 = number("INTERLOCK_LINES").unwrap_or(LINES);
@@ -158,7 +159,7 @@ fn play(shell: Shell) {
     );
 }
 
-/// The first lines are those of the case files, the others made and damaged in turn.
+/// Returns a line: first those of the case files, then generated and damaged ones in turn.
 fn line_of(seed: u64, at: u64, known: &[String]) -> String {
     let mut rng = Rng::new(seed ^ at.wrapping_mul(0x2545_F491_4F6C_DD1D));
     match usize::try_from(at) {
@@ -191,7 +192,7 @@ fn known_lines() -> Vec<String> {
         .collect()
 }
 
-/// Names that no builtin answers to, so that they can be made to fail.
+/// Names that are not builtins, so that they can be made to fail.
 const PROGRAMS: &[&str] = &[
     "cargo", "npm", "foo", "ls", "cat", "touch", "grep", "sed", "wc", "sort",
 ];
@@ -247,14 +248,14 @@ fn check(folder: &mut Folder, line: &str) -> Checked {
     }
 }
 
-/// Returns whether zsh ran this for a line that has redirections alone.
+/// Returns whether zsh ran this for a line that has only redirections.
 fn stands_for_nothing(ran: &Ran) -> bool {
     matches!(ran.words.as_slice(), [one] if ["cat", "more", "pager"].contains(&one.as_str()))
 }
 
-/// Returns whether a line can do nothing outside its folder.
+/// Returns whether a line can have no effect outside its folder.
 ///
-/// No program can be started; what is left are redirections, `cd` and signals.
+/// No program can be started; only redirections, `cd` and signals remain.
 fn is_safe(line: &str, facts: &ShellFacts) -> bool {
     let text = line.replace("/dev/null", "");
     let below = |at: usize| {
@@ -301,7 +302,7 @@ fn is_safe(line: &str, facts: &ShellFacts) -> bool {
     let is_odd = odd
         .iter()
         .any(|word| line.contains(word) && !(*word == "set -" && line.contains("set --")));
-    // It looks for programs where the system keeps them.
+    // It searches for programs in the system's directories.
     let standard = line.contains("command") && line.contains("-p");
     let recurses = line.contains("()") && line.contains(['&', '|']);
     let climbs = line.matches("..").count() > 2 || line.contains("..") && line.contains("do");
@@ -312,7 +313,7 @@ fn is_safe(line: &str, facts: &ShellFacts) -> bool {
     paths && !standard && !is_odd && !recurses && !climbs && !elsewhere && !hides(facts)
 }
 
-/// Returns whether a line switches off what shows its commands, as `set -` does.
+/// Returns whether a line disables the trace of its commands, as `set -` does.
 fn hides(facts: &ShellFacts) -> bool {
     let sets = facts
         .commands
@@ -324,7 +325,7 @@ fn hides(facts: &ShellFacts) -> bool {
         .any(|word| word.starts_with(['-', '+']))
 }
 
-/// Names of functions that the line defines.
+/// Returns the names of functions that the line defines.
 fn functions(line: &str) -> Vec<String> {
     let before = line.split('(').map(|part| {
         let part = part.trim_end();
@@ -338,7 +339,7 @@ fn functions(line: &str) -> Vec<String> {
     before.chain(words).map(str::to_owned).collect()
 }
 
-/// Returns why a command that ran is not among those that were listed.
+/// Returns why a command that ran is not among the listed ones.
 fn differs(ran: &Ran, facts: &ShellFacts, functions: &[String]) -> Option<String> {
     let name = ran.words.first()?.as_str();
     // Not commands, or looked through without being listed themselves.
@@ -366,12 +367,12 @@ fn differs(ran: &Ran, facts: &ShellFacts, functions: &[String]) -> Option<String
     {
         return None;
     }
-    // Behind the word `-` zsh marks the name of a program so.
+    // After the word `-`, zsh marks the name of a program in this way.
     let mut unmarked = ran.words.clone();
     if name.starts_with('-') {
         unmarked[0].remove(0);
     }
-    // Where a `cd` failed the shell is further up than what was read.
+    // After a failed `cd`, the shell is further up than the reader assumed.
     let listed = |command: &&SimpleCommand| {
         let here = command
             .directory
@@ -392,7 +393,7 @@ fn differs(ran: &Ran, facts: &ShellFacts, functions: &[String]) -> Option<String
     Some(format!("it ran {ran:?}, and the reader listed {known:?}"))
 }
 
-/// Returns whether a command is one of `export` and its kin, whose operands are listed in another order.
+/// Returns whether a command is `export` or similar, whose operands are listed in another order.
 fn is_declared(ran: &Ran, facts: &ShellFacts) -> bool {
     let declares = ["export", "declare", "typeset", "local", "readonly"];
     declares.contains(&ran.words[0].as_str())
@@ -407,7 +408,7 @@ fn is_declared(ran: &Ran, facts: &ShellFacts) -> bool {
         })
 }
 
-/// Returns whether words that ran are what was listed; a dynamic word may become any number.
+/// Returns whether the words that ran match the listed ones; a dynamic word may expand to any number.
 fn matches(listed: &[Word], ran: &[String]) -> bool {
     match (listed.split_first(), ran.split_first()) {
         (None, None) => true,
@@ -434,7 +435,7 @@ fn is_written(path: &str, facts: &ShellFacts, moves: bool) -> bool {
     })
 }
 
-/// Returns how the exit code lies about a command that it is said to prove.
+/// Returns how the exit code is wrong about a command that it should prove.
 fn broken_proof(
     folder: &mut Folder,
     line: &str,
@@ -448,7 +449,7 @@ fn broken_proof(
     for command in proved {
         let name = command.words.first().and_then(Word::literal);
         let is_program = name.is_some_and(|name| PROGRAMS.contains(&name));
-        // Of zsh only programs are seen.
+        // In zsh, only programs are observed.
         if folder.shell == Shell::Zsh && !is_program {
             continue;
         }

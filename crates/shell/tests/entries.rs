@@ -148,7 +148,7 @@ fn names_that_reach_other_programs_are_marked() {
         "A=1 :; npm test",
         "for A in x; do export A; npm test; done",
         "read A < f; export A; npm test",
-        // What the shell was given reaches them, whoever changes it.
+        // They receive the variables given to the shell, whoever changes them.
         "GIVEN=1; npm test",
         "printf -v GIVEN x; npm test",
         "read GIVEN < f; npm test",

@@ -1,4 +1,4 @@
-//! What the exit code of a line says of its commands.
+//! What the exit code of a line proves about its commands.
 
 use crate::support::{check, setting};
 

@@ -1,8 +1,8 @@
-//! What the reader says of single lines, by case files.
+//! The reader's results for single lines, by case files.
 
 use crate::support::{check, setting, short};
 
-/// One test for each case file.
+/// Makes one test for each case file.
 macro_rules! case_files {
     ($($name:ident),* $(,)?) => {
         $(#[test]

@@ -1,5 +1,5 @@
-//! A line means what it means in any spelling: each line of the case files is written in other ways that bash takes for
-//! the same, and the reader has to say the same of it.
+//! A line has the same meaning in any spelling: each line of the case files is written in other ways that bash treats
+//! as equal, and the reader must return equal facts.
 
 mod around;
 mod commands;
@@ -19,7 +19,7 @@ use crate::support::{cases, setting};
 use around::{AROUND, Around};
 use spellings::{Changes, Line, SPELLINGS};
 
-/// Lines of the case files of this crate that bash would run.
+/// Returns the lines of this crate's case files that bash would run.
 fn lines() -> Vec<String> {
     let own = [
         include_str!("cases/alone.txt"),
@@ -56,12 +56,12 @@ fn lines() -> Vec<String> {
     lines.into_iter().collect()
 }
 
-/// What is compared: all that is said, without the source text and the places of it.
+/// Returns the compared facts, without the source text and its positions.
 fn said(line: &str, changes: Changes) -> ShellFacts {
     said_but(line, changes, &[])
 }
 
-/// The same, without what is read of files that `values` of options are taken for.
+/// Returns the same, without reads of files that `values` of options are taken for.
 fn said_but(line: &str, changes: Changes, values: &[String]) -> ShellFacts {
     let mut facts = read(line, &setting());
     if facts.unreadable.is_some() {
@@ -87,7 +87,7 @@ fn said_but(line: &str, changes: Changes, values: &[String]) -> ShellFacts {
             Changes::Places => command.probe = None,
             Changes::Words => {
                 command.words.truncate(1);
-                // Both carry words, or count them.
+                // Both pass words on, or count them.
                 if matches!(command.beside, Beside::Does(_)) {
                     command.beside = Beside::ReadsFiles;
                 }
@@ -101,7 +101,7 @@ fn said_but(line: &str, changes: Changes, values: &[String]) -> ShellFacts {
             }
             Changes::Wrapper(wrapper) => {
                 command.via.retain(|name| name != wrapper);
-                // The text that is written is known of plain commands.
+                // The written text is known for plain commands only.
                 facts.writes.iter_mut().for_each(|write| write.text = None);
                 command.wrapped.clear();
                 command.system_wrapper = None;
@@ -126,7 +126,7 @@ fn said_but(line: &str, changes: Changes, values: &[String]) -> ShellFacts {
     facts
 }
 
-/// Runs `one` for every line on a few threads and reports what it complains of.
+/// Runs `one` for every line on a few threads and reports its complaints.
 fn for_each(lines: &[String], one: impl Fn(usize, &str, &mut Vec<String>) + Sync) {
     let next = AtomicUsize::new(0);
     let wrong = Mutex::new(Vec::new());
@@ -153,7 +153,7 @@ fn for_each(lines: &[String], one: impl Fn(usize, &str, &mut Vec<String>) + Sync
     );
 }
 
-/// Says where two facts differ first.
+/// Returns where two facts first differ.
 fn difference(a: &ShellFacts, b: &ShellFacts) -> String {
     let (a, b) = (format!("{a:#?}"), format!("{b:#?}"));
     let (a, b): (Vec<&str>, Vec<&str>) = (a.lines().collect(), b.lines().collect());
@@ -165,12 +165,12 @@ fn difference(a: &ShellFacts, b: &ShellFacts) -> String {
     format!("`{}` and `{}`", show(&a), show(&b))
 }
 
-/// One part in so many of the spellings is played of each line, another part of the next line.
+/// For each line, one in this many spellings is tried, and another part for the next line.
 const PART: usize = 2;
-/// Places for one line; the lines beside it stand in others.
+/// Number of surroundings for one line; neighboring lines get others.
 const PLACES: usize = 2;
 
-/// Tells whether everything is played: the commands that take their time set `INTERLOCK_WHOLE`.
+/// Returns whether everything is played; commands that may take their time set `INTERLOCK_WHOLE`.
 fn is_whole() -> bool {
     std::env::var_os("INTERLOCK_WHOLE").is_some()
 }
@@ -212,7 +212,7 @@ fn every_spelling_of_a_line_is_read_alike() {
     });
 }
 
-/// Leaves out what is not of the line itself, and what depends on where the line stands.
+/// Removes what does not belong to the line itself, or depends on its surroundings.
 fn inner(mut facts: ShellFacts, around: &Around) -> ShellFacts {
     let is_around = |word: &Word| word.literal() == Some("--around");
     facts
@@ -270,7 +270,7 @@ fn what_stands_around_a_line_changes_nothing_of_it() {
     });
 }
 
-/// One line in so many is shown to bash, in all spellings; another one in each.
+/// One in this many lines is run by bash, in all spellings; each spelling uses other lines.
 const SHOWN: usize = 61;
 
 #[test]

@@ -1,4 +1,4 @@
-//! Where in a command the holes stand that values are put into.
+//! The positions of placeholders for values in a command.
 
 use interlock_shell::{Position, spots};
 
@@ -8,7 +8,7 @@ const CASES: &str = include_str!("cases/spots.txt");
 
 const HOLE: &str = "{{ x }}";
 
-/// Commands that others stand in, at `@`, or beside.
+/// Commands that contain others at `@`, or stand beside them.
 const AROUND: [&str; 20] = [
     "( @\n)",
     "{ @\n}",
@@ -32,7 +32,7 @@ const AROUND: [&str; 20] = [
     "case a in b) : ;; esac; @",
 ];
 
-/// Writes where the holes of a command stand, a letter each.
+/// Writes the positions of a command's placeholders, one letter each.
 fn letters(line: &str) -> String {
     let mut pieces = Vec::new();
     for (at, text) in line.split(HOLE).enumerate() {
@@ -69,7 +69,7 @@ fn every_hole_keeps_its_place_within_and_beside_other_commands() {
     let mut wrong = Vec::new();
     for around in AROUND {
         for case in cases(CASES) {
-            // A document begins behind the line on which it is named, and one whose end is not known has none.
+            // A document begins after the line that names it, and one with an unknown end has no placeholders.
             let begins = around.contains("<<A;") && case.line.contains("<<");
             if begins || case.line.contains("<<{{") {
                 continue;

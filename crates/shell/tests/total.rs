@@ -1,4 +1,4 @@
-//! The reader answers every text, soon.
+//! The reader returns for every text, and quickly.
 
 use std::time::{Duration, Instant};
 
@@ -7,7 +7,7 @@ use proptest::prelude::*;
 
 use crate::support::{cases, setting};
 
-/// Every line of the case files, to build others from.
+/// Returns every line of the case files, to build others from.
 fn lines() -> Vec<String> {
     let files = [
         include_str!("cases/text.txt"),
@@ -27,7 +27,7 @@ fn lines() -> Vec<String> {
         .collect()
 }
 
-/// Reads a line in every dialect; a panic or an overflow ends the test.
+/// Parses a line in every dialect; a panic or an overflow fails the test.
 fn read_all(line: &str) {
     for dialect in [Dialect::Bash, Dialect::Posix, Dialect::Unknown] {
         let facts = read(
@@ -41,7 +41,7 @@ fn read_all(line: &str) {
     }
 }
 
-/// Pieces of shell, odd on their own.
+/// Fragments of shell, invalid on their own.
 const PIECES: &[&str] = &[
     "$(",
     "`",
@@ -211,7 +211,7 @@ fn the_longest_lines_are_answered_in_time() {
             worst = (took, text.chars().take(60).collect());
         }
     }
-    // Fifty milliseconds are the promise of a release build; this one is not optimised.
+    // The limit for a release build is fifty milliseconds; this one is not optimized.
     assert!(
         worst.0 < Duration::from_secs(2),
         "{:?} for `{}`",
@@ -220,7 +220,7 @@ fn the_longest_lines_are_answered_in_time() {
     );
 }
 
-/// Lines that grow when they run, or when they are followed.
+/// Returns lines that grow when they run, or when they are analyzed.
 fn growing() -> Vec<String> {
     let values: Vec<String> = (0..100).map(|n| format!("v{n}")).collect();
     let values = values.join(" ");

@@ -1,4 +1,4 @@
-//! Facts as a state that may only read judges them, by a small judge of the tests.
+//! The verdicts of a state that may only read, by a small judge of the tests.
 
 use crate::support::{check, judge_no_write, setting};
 

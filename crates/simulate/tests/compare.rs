@@ -1,4 +1,4 @@
-//! Two runs beside each other: what they have in common, and where they differ.
+//! Two runs side by side: their common events and their differences.
 
 use interlock_core::{
     event::Event,
@@ -45,7 +45,7 @@ fn prints(events: &[Event], project: &str) -> Vec<u64> {
         .collect()
 }
 
-/// Gives calls other ids and digests, and everything another time, as in another run.
+/// Gives calls other ids and digests, and all events other times, as in another run.
 fn of_another_run(events: &[Event]) -> Vec<Event> {
     let mut all = events.to_vec();
     for event in &mut all {

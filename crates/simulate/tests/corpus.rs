@@ -1,4 +1,4 @@
-//! One test a file: every case of the corpus and of the shipped workflows.
+//! One test per file: every case of the corpus and of the shipped workflows.
 //!
 //! To add a case, add a file below `tests/cases`.
 
@@ -7,7 +7,7 @@ use std::{error::Error, fmt, path::Path};
 use interlock_formats::{NoWorkflows, Source, load, render};
 use interlock_simulate::{Scenario, cases::play_file};
 
-/// What went wrong, shown as it is: the harness prints the debug form.
+/// An error that is printed unquoted, because the harness prints the debug form.
 struct Shown(String);
 
 impl fmt::Debug for Shown {

@@ -1,4 +1,4 @@
-//! Judges the lines of `tests/dangers` in a state of each kind and prints how many are judged as wanted.
+//! Judges the lines of `tests/dangers` in a state of each kind and prints how many verdicts are as expected.
 #![expect(clippy::print_stdout, reason = "the shares are the result")]
 
 use std::{collections::BTreeMap, fs, path::Path};
@@ -21,10 +21,10 @@ states:
   end: {type: final}
 ";
 
-/// Lines there are at least, so that none gets lost.
+/// Minimum number of lines, so that none gets lost.
 const LINES_MIN: usize = 400;
 
-/// What a state makes of a line.
+/// The verdict of a state on a line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 enum Wanted {
@@ -32,7 +32,7 @@ enum Wanted {
     Deny,
 }
 
-/// One line with what each state makes of it.
+/// A line with the verdict of each state.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Row {

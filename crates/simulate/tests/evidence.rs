@@ -1,4 +1,4 @@
-//! What counts as evidence: no way of hiding an exit code, or of choosing fewer tests, counts.
+//! Evidence: no attempt to hide an exit code, or to choose fewer tests, counts.
 
 use interlock_core::machine::Machine;
 use interlock_formats::{NoWorkflows, Source, load};
@@ -16,12 +16,12 @@ const CHECKS: [&str; 7] = [
     "./check.sh",
 ];
 
-/// Makes a machine that is left by evidence of `check` alone.
+/// Returns a machine whose only exit requires evidence of `check`.
 fn machine(check: &str) -> Machine {
     machine_since(check, "last_edit")
 }
 
-/// The same, where evidence counts since some moment.
+/// Returns the same, with evidence counting since some moment.
 fn machine_since(check: &str, since: &str) -> Machine {
     let text = format!(
         "id: w\ninitial: a\nguards: {{seen: {{evidence: {{command: \"{check}\", since: {since}}}}}}}\nstates:\n  \
@@ -32,12 +32,12 @@ fn machine_since(check: &str, since: &str) -> Machine {
         .machine
 }
 
-/// Tells whether `line`, seen to end with 0, is evidence of the machine's check.
+/// Returns whether `line`, which ended with 0, is evidence of the machine's check.
 fn counts(machine: &Machine, line: &str) -> bool {
     counts_given(machine, line, &[])
 }
 
-/// The same where the shell is given variables of these names.
+/// Returns the same if the shell has variables with these names.
 fn counts_given(machine: &Machine, line: &str, variables: &[&str]) -> bool {
     let setting = Scenario {
         variables: variables.iter().map(|name| (*name).to_owned()).collect(),
@@ -50,7 +50,7 @@ fn counts_given(machine: &Machine, line: &str, variables: &[&str]) -> bool {
     step(json!({"transition": "GO"})).ok
 }
 
-/// The rows of the table: what they do to a check.
+/// The rows of the table: changes of a check.
 fn rows() -> Vec<(&'static str, String)> {
     include_str!("data/evidence.txt")
         .lines()
@@ -83,19 +83,19 @@ fn a_check_is_known_in_other_words_than_the_entry_has() {
         ("make test", "make -j$(nproc) test", true),
         ("make test", "make test -j$(nproc)", true),
         ("make test", "make test -j$N", false),
-        // An option of the entry takes no value from behind it.
+        // An option in the entry takes no value from the words after it.
         ("make -j", "make -j 4", false),
-        // The entry itself names the directory.
+        // The entry itself contains the directory.
         ("make -C sub check", "make -C sub check", true),
-        // A name that says it chooses tests, whatever it does.
+        // The name suggests that it chooses tests, whatever it does.
         ("cargo test", "RUST_TEST_THREADS=1 cargo test", false),
         ("cargo test", "RUST_BACKTRACE=1 cargo test", true),
-        // What steers nothing of one program may steer another.
+        // A variable without influence on one program may influence another.
         ("npm test", "LOG_LEVEL=x npm test", true),
         ("cargo test", "LOG_LEVEL=x cargo test", false),
         // Its value is taken, and no goal is left.
         ("npm test", "npm --loglevel test", false),
-        // It is missing: what the program makes of that is not known.
+        // The value is missing: the program's reaction is unknown.
         ("npm test", "npm test --loglevel", false),
         ("pytest", "pytest -n auto", true),
         ("pytest", "pytest --timeout 60 -q", true),
@@ -107,7 +107,7 @@ fn a_check_is_known_in_other_words_than_the_entry_has() {
         ("pytest", "./bin/pytest", false),
         ("pytest", "venv/bin/pytest a.py", false),
         ("jest", "./node_modules/.bin/jest --ci", true),
-        // Behind a launcher the words belong to the runner that stands before them.
+        // After a launcher, the words belong to the runner before them.
         ("npx jest", "npx jest --ci", true),
         ("npx jest", "npx --ci jest", true),
         ("npx jest", "npx jest mocha --exit", false),
@@ -125,7 +125,7 @@ fn a_check_is_known_in_other_words_than_the_entry_has() {
         ("rsync a b", "rsync a b -h", false),
         ("rsync a b", "rsync a b -h -v", true),
     ] {
-        // Some of them write themselves.
+        // Some of them write files themselves.
         let counted = counts(&machine_since(check, "run_start"), line);
         assert_eq!(counted, wanted, "{line}");
     }
@@ -146,7 +146,7 @@ fn every_row_does_what_it_says_to_every_check() {
     assert!(wrong.is_empty(), "\n{}", wrong.join("\n"));
 }
 
-/// Reads rows of a guard and a line.
+/// Parses rows of a guard and a line.
 fn guarded(text: &'static str) -> impl Iterator<Item = (&'static str, &'static str)> {
     text.lines()
         .filter(|row| !row.starts_with('#') && !row.is_empty())
@@ -165,7 +165,7 @@ fn a_variable_that_is_exported_already_is_set_for_the_check() {
     }
 }
 
-/// Ways to give a variable to a command; `{n}` is its name, `{c}` the command.
+/// Ways to set a variable for a command; `{n}` is its name, `{c}` the command.
 const WAYS: [&str; 14] = [
     "{n}=1 {c}",
     "env {n}=1 {c}",

@@ -1,4 +1,4 @@
-//! What `explain` says of shell lines: the facts, the verdict, the rule.
+//! The explanations of shell lines: the facts, the verdict, the rule.
 
 use interlock_core::machine::Machine;
 use interlock_facts::GivenDisk;
@@ -138,7 +138,7 @@ fn every_kind_of_state_can_be_asked() {
     );
 }
 
-/// Tells whether the documentation has a row with the number of a rule and what it looks at.
+/// Returns whether the documentation has a row with a rule's number and subject.
 fn is_of_the_page(number: u8, about: &str) -> bool {
     let page = include_str!("../../../docs/src/format.md");
     let begins = format!("| {number} | ");
@@ -237,7 +237,7 @@ fn entries_of_the_person_open_privilege_and_system_where_tools_may_write() {
     for line in ["sudo systemctl stop app", "sudo ls", "apt-get remove jq"] {
         assert_eq!(code("writes", line, &setting), refused, "{line}");
     }
-    // Nothing else is opened by such an entry.
+    // Such an entry permits nothing else.
     assert_eq!(
         code("reads", "make deploy", &setting),
         Some("shell_unreadable")

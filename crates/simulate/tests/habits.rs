@@ -1,4 +1,4 @@
-//! Judges the lines of `tests/habits` and prints what share of them is judged as wanted.
+//! Judges the lines of `tests/habits` and prints the proportion of expected verdicts.
 #![expect(clippy::print_stdout, reason = "the shares are the result")]
 
 mod rows;
@@ -34,10 +34,10 @@ states:
   end: {type: final}
 ";
 
-/// Of whole test runs, what must count at least, in percent.
+/// Minimum percentage of whole test runs that must count as evidence.
 const COUNTED_MIN: f64 = 92.0;
 
-/// Of reading lines, what may be refused at most, in percent.
+/// Maximum percentage of reading lines that may be refused.
 const REFUSED_MAX: f64 = 2.0;
 
 #[test]
@@ -128,7 +128,7 @@ fn a_suite_below_the_root_counts_only_where_the_guard_says_so() {
     }
 }
 
-/// Tells whether the guard of a row holds after its line, with every command of it ended with 0.
+/// Returns whether the guard of a row holds after its line, if all commands ended with 0.
 fn counts(row: &Row) -> bool {
     let guard = row.guard.as_deref().unwrap();
     let place = row.directory.as_deref().unwrap_or(".");
@@ -170,21 +170,21 @@ fn machine() -> Machine {
         .machine
 }
 
-/// Returns why a state that may not write refuses the line, where the kernel would hold it.
+/// Returns why a state that may not write refuses the line, if the kernel would confine it.
 fn refusal(row: &Row) -> Option<String> {
     let told = told(row, Level::Files);
     told.code
         .map(|code| format!("{}: {}", code.as_str(), told.message))
 }
 
-/// Tells whether a client asks its person about an allowed line: one that reaches servers.
+/// Returns whether a client asks its person about an allowed line, because it accesses servers.
 fn is_asked_about(row: &Row) -> bool {
     let told = told(row, Level::Files);
     let reaches = |reach: &Reach| reach.direction != NetworkDirection::Local;
     told.code.is_none() && told.network.iter().any(reaches)
 }
 
-/// Judges a line where nothing may be written, held at `level`.
+/// Judges a line in a no-write state, confined at `level`.
 fn told(row: &Row, level: Level) -> Explanation {
     let state = match row.kind {
         Kind::Fetch => "fetches",

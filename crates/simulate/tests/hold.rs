@@ -1,4 +1,4 @@
-//! How the kernel is to hold a line that may run: what it reads, what is listed, what may go on.
+//! How the kernel is to confine a permitted line: its reads, listed commands, and background processes.
 
 use interlock_clients::{ClientId, tool};
 use interlock_core::{
@@ -61,7 +61,7 @@ fn started(machine: &Machine) -> Run {
     decision.events.iter().fold(run, evolve)
 }
 
-/// Makes a call of a tool of Claude Code, with its facts.
+/// Returns a call of one of Claude Code's tools, with its facts.
 fn called(name: &str, input: &Value, place: &CallContext) -> ToolCall {
     let proposal = Proposal {
         id: CallId::new("c"),
@@ -76,7 +76,7 @@ fn called(name: &str, input: &Value, place: &CallContext) -> ToolCall {
     facts(proposal, place, &GivenDisk::empty())
 }
 
-/// Says how `line` is held in `state`: the words of what is so, in a fixed order.
+/// Describes how `line` is confined in `state`: the applicable words, in a fixed order.
 fn held(state: &str, line: &str) -> String {
     let machine = machine(state);
     let run = started(&machine);
@@ -129,7 +129,7 @@ fn a_line_is_held_as_its_facts_and_its_state_say() {
         ("reads", "echo a > b", "0 listed, 0 probed"),
         ("writes", "echo a > b", "0 listed, 0 probed"),
         ("writes", "sed -i s/a/b/ x", "0 listed, 0 probed"),
-        // What is sent over the network, or changes the machine, is not a reading.
+        // Sending over the network or changing the machine is not reading.
         (
             "reads",
             "curl https://example.com",
@@ -145,7 +145,7 @@ fn a_line_is_held_as_its_facts_and_its_state_say() {
         ("writes", "ssh host ls", "0 listed, 0 probed"),
         ("writes", "reboot", "0 listed, 0 probed"),
         ("writes", "eval \"$X\"", "0 listed, 0 probed"),
-        // Code in a line is held by the kernel where nothing may be written.
+        // The kernel confines code in a line if nothing may be written.
         (
             "reads",
             "python3 -c 'print(1)'",
@@ -158,7 +158,7 @@ fn a_line_is_held_as_its_facts_and_its_state_say() {
             "npm test && python3 -c 'print(1)'",
             "contained 1 listed, 1 probed",
         ),
-        // A person's own entry counts where the state may write.
+        // A person's own entry counts if the state may write.
         ("writes", "sudo ls", "by-person 0 listed, 0 probed"),
         ("reads", "sudo ls", "0 listed, 0 probed"),
         ("writes", "npm test", "0 listed, 1 probed"),
@@ -166,7 +166,7 @@ fn a_line_is_held_as_its_facts_and_its_state_say() {
         ("tests", "npm test", "1 listed, 1 probed"),
         ("tests", "npm test && npm test; ls", "2 listed, 2 probed"),
         ("reads", "npm test && false", "0 listed, 1 probed"),
-        // What is named may stay, beside what is known.
+        // A named process may keep running, in addition to known ones.
         ("writes", "npm run dev &", "goes-on 0 listed, 0 probed"),
         (
             "writes",
@@ -247,14 +247,14 @@ fn beside_what_a_person_lets_run_unconfined_nothing_unknown_runs() {
             "SYSTEMD_PAGER=./own.sh sudo systemctl restart db",
             "shell_unreadable",
         ),
-        // Confined they may run.
+        // Confined, they may run.
         ("./own.sh; npm test", ""),
         ("FOO=1 ./own.sh", ""),
     ] {
         assert_eq!(judged("writes", line), wanted, "{line}");
     }
     assert_ne!(judged("reads", "reboot"), "");
-    // Where nothing is held anyway, nothing is lost by it.
+    // If nothing is confined anyway, it makes no difference.
     let paged = "SYSTEMD_PAGER=./own.sh sudo systemctl restart db; ./own.sh";
     assert_eq!(judged("free", paged), "");
 }

@@ -1,4 +1,4 @@
-//! Whole output lines, byte for byte: key order, nulls and codes are a contract.
+//! Whole output lines, byte for byte: the order of keys, nulls and codes are a contract.
 
 use interlock_core::machine::Machine;
 use interlock_simulate::{Scenario, Simulation};
@@ -31,7 +31,7 @@ fn simulation() -> Simulation {
     Simulation::new(machine, Scenario::default())
 }
 
-/// Feeds `lines` and compares the answer to the last one.
+/// Submits `lines` and compares the answer to the last one.
 fn check(lines: &[&str], expect: &str) {
     let mut simulation = simulation();
     let mut answer = String::new();

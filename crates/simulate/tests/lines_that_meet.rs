@@ -1,12 +1,12 @@
-//! Lines that meet and lines of items, on machines that no format made.
+//! Regions that converge and regions of items, on machines that no format produced.
 
 use interlock_core::machine::{Limits, Machine};
 use interlock_simulate::{OutputLine, Scenario, Simulation};
 use serde_json::{Map, Value, json};
 
-/// A machine from a short form: each state with the states it leads to by `done`.
+/// Returns a machine from a short form: each state with the states it leads to by `done`.
 ///
-/// Several targets are lines that meet; a target that begins with `*` is one line for each item of `files`.
+/// Several targets are converging regions; a target that begins with `*` is one region for each item of `files`.
 fn machine(initial: &str, states: &[(&str, &[&str])], at_once: usize) -> Machine {
     let to =
         |state: &str| json!({"branched": false, "transitions": [{"target": {"state": state}}]});
@@ -89,7 +89,7 @@ impl Play {
         line
     }
 
-    /// Returns the paths of what is at work.
+    /// Returns the paths of the active effects.
     fn at_work(&mut self) -> Vec<String> {
         let line = self.say(json!({"state": {}}));
         let effects = line["effects"].as_array().unwrap().clone();

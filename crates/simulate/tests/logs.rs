@@ -1,7 +1,7 @@
-//! The log of each case is what it was: a change that is to change nothing leaves the list as it is.
+//! The log of each case is unchanged: a refactoring must leave the list as it is.
 //!
-//! `data/logs.txt` has a line for each case: how its events and the run they fold to are hashed, and the names of the
-//! events. `INTERLOCK_BLESS=1` writes it anew; whoever means a change looks at which cases it concerns.
+//! `data/logs.txt` has a line for each case: a digest of its events and of the run they fold to, and the names of the
+//! events. `INTERLOCK_BLESS=1` rewrites it; after an intended change, review which cases are affected.
 
 use std::{collections::BTreeMap, fmt::Write as _, fs, path::Path};
 
@@ -9,22 +9,22 @@ use interlock_core::{event::Event, evolve, machine::Machine, names::RunId, run::
 
 use crate::support::played_cases::played_cases;
 
-/// Differences that are shown whole.
+/// Maximum number of differences shown in full.
 const SHOWN_MAX: usize = 3;
 
-/// A case, and what is recorded where it is played.
+/// A case, and the events recorded when it is played.
 struct PlayedCase {
     name: String,
     events: Vec<Event>,
 }
 
-/// Gives a machine the same hash whatever version of a format it came from.
+/// Gives a machine the same hash for all versions of its format.
 fn unhashed(mut machine: Machine) -> Machine {
     machine.hash = "hash".to_owned();
     machine
 }
 
-/// Returns what is recorded of a case, a line each, and the run behind it.
+/// Returns the records of a case, one per line, and the run after them.
 fn log(case: &PlayedCase) -> String {
     let mut text = String::new();
     let mut run = Run::new(RunId::new("r"));

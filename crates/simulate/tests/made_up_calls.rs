@@ -1,9 +1,9 @@
-//! Sessions of calls whose facts are made up: what is said of each, and what follows from it, is as it was.
+//! Sessions of calls with generated facts: the verdict and the consequences of each are unchanged.
 //!
-//! Facts are drawn field by field, so that the rules meet facts which no line of the other tables has. The lists
-//! `data/made_up_calls.txt` and those beside it have a line for each group of sessions. Whoever means a change writes it anew with
-//! `INTERLOCK_BLESS=1`; with `INTERLOCK_FOUND=DIRECTORY` every session is written there, to be compared with the
-//! revision before.
+//! Facts are generated field by field, so that the rules get combinations that no line of the other tables has. The
+//! lists `data/made_up_calls.txt` and those beside it have a line for each group of sessions. After an intended change,
+//! `INTERLOCK_BLESS=1` rewrites them; with `INTERLOCK_FOUND=DIRECTORY`, every session is written there, for comparison
+//! with the previous revision.
 
 mod facts;
 mod machines;
@@ -26,16 +26,16 @@ use interlock_core::{
 use interlock_testkit::{dice::Dice, found::compare};
 use serde_json::{Value, json};
 
-/// Groups of sessions, each with a line of its own in the list.
+/// Number of groups of sessions, each with its own line in the list.
 const GROUPS: u64 = 32;
-/// Sessions of a group.
+/// Number of sessions in a group.
 const SESSIONS: u64 = 16;
-/// Commands of a session.
+/// Number of commands in a session.
 const COMMANDS: usize = 12;
-/// Moments of a group at which guards are asked.
+/// Number of moments in a group at which guards are evaluated.
 const MOMENTS: u64 = 24;
 
-/// Compares what was found in some of the groups with the list of that name.
+/// Compares the findings in some of the groups with the list of that name.
 fn compare_groups(list: &str, groups: Range<u64>, found: impl Fn(u64) -> String) {
     let data = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data");
     let found: Vec<(String, String)> = groups
@@ -54,7 +54,7 @@ fn moments(group: u64) -> String {
     numbers.map(moment).collect()
 }
 
-// Each in two halves, which run beside each other.
+// Each in two halves, which run in parallel.
 
 #[test]
 fn sessions_of_made_up_calls_are_judged_and_remembered_as_they_were() {
@@ -76,7 +76,7 @@ fn guards_say_of_further_made_up_evidence_what_they_said() {
     compare_groups("made_up_evidence_further", GROUPS / 2..GROUPS, moments);
 }
 
-/// What all guards say where a few calls are open and evidence is made up.
+/// Returns the results of all guards with a few open calls and generated evidence.
 fn moment(number: u64) -> String {
     let mut session = Session::started("made-up evidence", number);
     for _ in 0..session.dice.below(3) {
@@ -109,7 +109,7 @@ fn moment(number: u64) -> String {
     session.told
 }
 
-/// A session, and what was said in it.
+/// A session, and its answers.
 struct Session {
     dice: Dice,
     machine: Machine,
@@ -167,7 +167,7 @@ impl Session {
         self.tells_guards(4);
     }
 
-    /// Says what the shell rules find in a call, and how the kernel would be asked to hold it.
+    /// Records the findings of the shell rules in a call, and how the kernel would be asked to confine it.
     fn looks_at(&mut self, call: &ToolCall) {
         let finding = shell_finding(&self.machine, &self.run, call);
         let told = &mut self.told;
@@ -190,7 +190,7 @@ impl Session {
         }
     }
 
-    /// Says of some of the guards whether they hold now, and what they read.
+    /// Records for some of the guards whether they hold now, and what they read.
     fn tells_guards(&mut self, most: usize) {
         let scope = Scope {
             machine: &self.machine,
@@ -235,7 +235,7 @@ impl Session {
         CommandKind::Propose(Box::new(facts::call(&mut self.dice, &id)))
     }
 
-    /// The id of a call that has been proposed.
+    /// Returns the id of a proposed call.
     fn some_call(&mut self) -> CallId {
         let back = if self.dice.one_in(2) { 3 } else { 1 };
         let number = self.calls - self.dice.below(self.calls.min(back));

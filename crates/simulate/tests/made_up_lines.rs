@@ -1,5 +1,5 @@
-//! CodeMie files that are made up, carried out in made-up order: forks, lists, gates and loops within each other,
-//! failures, lost effects and edits. Whatever happens, somebody can always lead on, and the log gives the run back.
+//! Generated CodeMie files, run in random order: nested forks, lists, gates and loops, failures, lost effects and
+//! edits. In every state some command makes progress, and the log restores the run.
 
 use interlock_core::{
     Reply,
@@ -22,10 +22,11 @@ use serde_json::{Value, json};
 
 const FILES: u64 = 600;
 const PLAYS: u64 = 2;
-/// Lists that split themselves again and again end late; what they do until then counts as well.
+/// Maximum number of commands: lists that split themselves repeatedly end late, and what they do until then counts as
+/// well.
 const COMMANDS_MAX: usize = 250;
 
-/// Makes up a file of states that are tools: what they put out is made up, too.
+/// Generates a file of states with tools, including their outputs.
 fn file(dice: &mut Dice) -> Value {
     let count = 3 + dice.number_below(6);
     let states: Vec<Value> = (0..count).map(|at| state(dice, at, count)).collect();
@@ -51,7 +52,7 @@ fn state(dice: &mut Dice, at: u64, count: u64) -> Value {
     state
 }
 
-/// Names a state further down or the end; rarely any, for a loop.
+/// Returns a later state or the end; rarely any state, to form a loop.
 fn target(dice: &mut Dice, at: u64, count: u64) -> String {
     let to = if dice.one_in(12) {
         dice.number_below(count)
@@ -127,7 +128,7 @@ impl Play {
         assert_eq!(reply, Reply::Accepted, "{}: {told}", self.what);
     }
 
-    /// Does one thing that can be done; tells whether there was any.
+    /// Performs one possible step; returns whether there was one.
     fn step(&mut self, dice: &mut Dice) -> bool {
         let due = effects(&self.machine, &self.run);
         let asked = pending(&self.machine, &self.run);
@@ -178,7 +179,7 @@ impl Play {
         true
     }
 
-    /// Looks at what must hold after every command.
+    /// Checks the invariants after every command.
     fn check(&self) {
         for path in self.run.open_leaves() {
             let title = title(&self.machine, &self.run, &path);
@@ -194,7 +195,7 @@ fn nobody() -> Run {
     Run::new(RunId::new("r"))
 }
 
-/// Carries a file out in an order that the dice give; tells whether it has come to its end.
+/// Runs a file in an order given by the dice; returns whether it has ended.
 fn play(machine: &Machine, dice: &mut Dice, what: String) -> bool {
     let mut play = Play {
         machine: machine.clone(),

@@ -1,4 +1,4 @@
-//! What follows from an allowed call for its run, as its event records it.
+//! The consequences of an allowed call for its run, as recorded in its event.
 
 use interlock_core::event::Event;
 use interlock_formats::{NoWorkflows, Source, load};
@@ -25,7 +25,7 @@ states:
   end: {type: final}
 "#;
 
-/// Returns the marks of each call of `lines` that was allowed.
+/// Returns the marks of each allowed call in `lines`.
 fn marks(lines: &[Value]) -> Vec<Value> {
     let machine = load(&Source::new("w.yaml", WORKFLOW), None, &NoWorkflows)
         .unwrap()
@@ -55,7 +55,7 @@ fn a_call_is_marked_with_all_that_follows_from_it() {
                 {"key": "tool:Read:docs/a.md", "proves_success": true, "proves_exit": true},
             ]}),
         ),
-        // Talk with a person counts against nothing, and is evidence all the same.
+        // A conversation with a person counts against no limit, but is evidence.
         (
             json!({"tool": "AskUserQuestion", "input": {}, "agent": "a1"}),
             json!({"counts": false, "writes": false, "shell": false, "agent": "a1", "evidence": [
@@ -69,7 +69,7 @@ fn a_call_is_marked_with_all_that_follows_from_it() {
                 "hits": [{"interrupt": "schema", "file": "db/x.sql"}],
             }),
         ),
-        // Two guards want the same call: it is one piece of evidence.
+        // Two guards require the same call: it is one piece of evidence.
         (
             bash("npm test"),
             json!({"counts": true, "writes": false, "shell": true, "evidence": [
@@ -86,7 +86,7 @@ fn a_call_is_marked_with_all_that_follows_from_it() {
                     "probes": [{"at": 12, "exit": true}], "after_writes": true},
             ]}),
         ),
-        // Without the option that names it, it is the check where it leads to the same place, and elsewhere another.
+        // Without the option that names it, it is the check if the directory is the same, and another one elsewhere.
         (
             bash("make -C . check -s"),
             json!({"counts": true, "writes": false, "shell": true, "evidence": [

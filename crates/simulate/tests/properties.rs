@@ -1,4 +1,4 @@
-//! What holds for every simulation, whatever is fed in.
+//! Invariants of every simulation, for any input.
 
 use interlock_core::run::Run;
 use interlock_simulate::{Scenario, Simulation};
@@ -30,23 +30,23 @@ proptest! {
             let status = interlock_view::report::status(&machine(), first.run());
             let answer = serde_json::to_value(first.step(line).unwrap()).unwrap();
             prop_assert_eq!(&serde_json::to_value(second.step(line).unwrap()).unwrap(), &answer);
-            // A code says why not, and nothing else has one.
+            // Exactly the refusals have a code.
             let ok = answer.get("ok") == Some(&json!(true));
             prop_assert_eq!(ok, answer.get("code") == Some(&Value::Null), "{}", &answer);
             prop_assert!(limit_holds(&answer, "iterations"), "{}", &answer);
-            // A result may tell of more files than were judged; no call is let through beyond the limit.
+            // A result may report more files than were judged; no call is allowed beyond the limit.
             let told = line.starts_with("{\"result") || files_used(&answer) <= files;
             prop_assert!(told || limit_holds(&answer, "files"), "{}", &answer);
             files = files_used(&answer);
-            // A snapshot is the run.
+            // A snapshot equals the run.
             let text = serde_json::to_string(first.run()).unwrap();
             prop_assert_eq!(&serde_json::from_str::<Run>(&text).unwrap(), first.run());
-            // While paused only a person's word and outcomes move a run.
+            // While paused, only a person's commands and results change a run.
             let asks = line.starts_with("{\"transition") || line.starts_with("{\"tool");
             if status.as_str() == "paused" && asks {
                 prop_assert!(!ok, "{}", &answer);
             }
-            // What is over stays over.
+            // An ended run stays ended.
             if first.run().is_over() && before.pointer("/phase/ended").is_some() {
                 prop_assert_eq!(&serde_json::to_value(first.run()).unwrap(), &before);
             }

@@ -1,10 +1,10 @@
-//! Sessions made up for each workflow of the cases: what they come to is what it was.
+//! Generated sessions for each workflow of the cases: their results are unchanged.
 //!
-//! `data/sessions.txt` has a line for each file of cases: how all that was answered, recorded and shown in its sessions
-//! is hashed. Some sessions say the lines of the cases in another order, with ids, doubled or left out; the others ask
-//! what clients, runners and people may ask, of the workflow and of ones that differ from it in a few things. Whoever
-//! means a change writes the list anew with `INTERLOCK_BLESS=1`; with `INTERLOCK_FOUND=DIRECTORY` every session is
-//! written there, to be compared with those of the revision before.
+//! `data/sessions.txt` has a line for each case file: a digest of all answers, records and views in its sessions. Some
+//! sessions send the lines of the cases in another order, with ids, duplicated or left out; the others send what
+//! clients, runners and people may send, to the workflow and to variants of it. After an intended change,
+//! `INTERLOCK_BLESS=1` rewrites the list; with `INTERLOCK_FOUND=DIRECTORY`, every session is written there, for
+//! comparison with the previous revision.
 
 mod carried;
 mod commands;
@@ -22,9 +22,9 @@ use source::Material;
 
 use crate::support::case_files::{self, case_files, root};
 
-/// Machines of steps that are made up.
+/// Number of generated machines of steps.
 const STEPS: u64 = 128;
-/// Machines in a line of their list.
+/// Number of machines per line of their list.
 const IN_A_LINE: u64 = 8;
 
 /// Returns all sessions of a workflow.
@@ -37,7 +37,7 @@ fn sessions_made_up_for_each_workflow_come_to_what_they_did() {
     let mut machines = BTreeSet::new();
     let mut found = Vec::new();
     for cased in case_files() {
-        // Where two files test the same workflow, the first is enough.
+        // If two files test the same workflow, the first is sufficient.
         if machines.insert(cased.machine.clone().seal().hash) {
             let text = sessions(&Material::of(&cased));
             found.push((cased.name, text));
@@ -59,7 +59,7 @@ fn sessions_of_made_up_machines_of_steps_come_to_what_they_did() {
     compare(&list, &found).unwrap();
 }
 
-/// Returns the session of a made-up machine.
+/// Returns the session of a generated machine.
 fn of_steps(number: u64) -> String {
     let machine = steps::machine(&mut Dice::of("steps", number));
     let material = Material::of_steps(&format!("steps/{number}"), &machine);

@@ -1,4 +1,4 @@
-//! The rows of `tests/shell`: tricks change something and are refused, harmless lines neither.
+//! The rows of `tests/shell`: tricks change something and are refused, harmless lines do neither.
 //!
 //! Each is judged; bash runs one in four, others each day. `cargo xtask soak` runs all.
 
@@ -16,7 +16,7 @@ use interlock_simulate::{Scenario, explain};
 use interlock_testkit::sample;
 use rows::{Row, rows};
 
-/// One row in so many is run.
+/// One in this many rows is run.
 const RUN: usize = 4;
 
 const READING: &str = r"
@@ -91,7 +91,7 @@ fn verdict(row: &Row, template: &Template, machine: &Machine) -> Option<String> 
         .map(|code| format!("{}: {}", code.as_str(), told.message))
 }
 
-/// Checks rows on a few threads; returns what is wrong with them, in their order.
+/// Checks rows on a few threads; returns their errors, in order.
 fn check(
     rows: &[Row],
     one: impl Fn(&Row, &Template, &Machine) -> Vec<String> + Sync,

@@ -1,4 +1,4 @@
-//! Model stages, line by line, on machines that no format made.
+//! Model stages, line by line, on machines that no format produced.
 
 use interlock_core::{
     event::{About, Event},
@@ -7,7 +7,7 @@ use interlock_core::{
 use interlock_simulate::{OutputLine, Scenario, Simulation};
 use serde_json::{Value, json};
 
-/// Plan may only read; Execute may write; a fork of two tests; all hand in an object.
+/// Returns a machine in which Plan may only read and Execute may write, with a fork of two tests; all return an object.
 fn machine() -> Machine {
     let stage = |body: &str, tool: &str, schema: Value| {
         json!({"stage": {
@@ -139,7 +139,7 @@ fn the_cap_ends_an_attempt_and_another_follows() {
     for _ in 0..3 {
         play.say(json!({"message": [{"tool": "Read", "input": {"file_path": "a"}}]}));
     }
-    // The last call's outcome comes with the next line, and with it the cap.
+    // The last call's outcome comes with the next line, and so does the limit.
     let line = play.say(json!({"advance": "1s"}));
     assert!(
         line["log"]

@@ -1,4 +1,4 @@
-//! What several of the tests use.
+//! Shared code of the tests.
 
 pub(crate) mod case_files;
 pub(crate) mod made_up_runs;

@@ -1,8 +1,8 @@
-//! What is seen in a call, what each kind of state says of it, and what the kernel would hold it to: all as it was.
+//! The facts of calls, the verdicts of each kind of state, and the confinement by the kernel are unchanged.
 //!
 //! `data/verdicts.txt` has a line for each group of calls: lines of `tests/shell`, `tests/habits` and `tests/dangers`,
-//! and the arguments of each client's tools. Whoever means a change writes the list anew with `INTERLOCK_BLESS=1`; with
-//! `INTERLOCK_FOUND=DIRECTORY` all that was found is written there, to be compared with the revision before.
+//! and the arguments of each client's tools. After an intended change, `INTERLOCK_BLESS=1` rewrites the list; with
+//! `INTERLOCK_FOUND=DIRECTORY`, everything is written there, for comparison with the previous revision.
 
 mod lines;
 mod places;

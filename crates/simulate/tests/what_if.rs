@@ -1,4 +1,5 @@
-//! What if: under the same workflow nothing comes out differently, whatever was recorded; under another one, this does.
+//! What if: under the same workflow, nothing changes, whatever was recorded; under another one, the expected
+//! differences are found.
 
 use std::{collections::BTreeMap, fs};
 
@@ -24,7 +25,7 @@ fn judge(events: &[Event], pinned: &Machine, other: &Machine) -> Result<WhatIf, 
     what_if(log, pinned, other, &Scenario::default(), ALL)
 }
 
-/// Every case of the corpus: its machine, and what is recorded where it is played.
+/// Returns every case of the corpus: its machine, and the events recorded when it is played.
 fn cases() -> Vec<(String, Machine, Vec<Event>)> {
     let same = |machine: Machine| machine;
     played_cases(same, |name, machine, events| {
@@ -62,7 +63,7 @@ fn under_the_same_workflow_no_case_comes_out_differently() {
         }
     }
     assert!(runs > 300, "{runs} runs");
-    // A check that judges nothing finds no difference either.
+    // A comparison that judges nothing would find no difference either.
     let share = unjudged.len() as f64 / (judged as f64 + unjudged.len() as f64);
     assert!(share < 0.04, "{judged} judged, not: {}", unjudged.len());
 }
@@ -94,7 +95,7 @@ fn under_the_same_workflow_no_recorded_history_comes_out_differently() {
             steps += 1;
             continue;
         }
-        // Of the others the workflow is not in the repository.
+        // The workflows of the others are not in the repository.
         let Some(machine) = machines.get(hash) else {
             continue;
         };
@@ -120,7 +121,7 @@ proptest! {
         let found = judge(simulation.events(), &machine(), &machine()).unwrap();
         prop_assert_eq!(found.differences, vec![]);
         prop_assert_eq!(found.then, found.now);
-        // The log keeps neither the data of a transition that was refused, nor a branch that is not there.
+        // The log contains neither the data of a refused transition, nor a missing branch.
         for one in found.not_judged {
             let event = simulation.events().get(usize::try_from(one.seq).unwrap()).unwrap();
             let refused = match event {
@@ -145,7 +146,7 @@ proptest! {
             state.policy.allowed_tools = Some(Vec::new());
         }
         let found = judge(simulation.events(), &machine(), &other).unwrap();
-        // The first is the first, and none is behind it.
+        // The first is the first, and none precedes it.
         prop_assert_eq!(found.first, found.differences.first().map(|one| one.seq));
         prop_assert!(found.differences.is_sorted_by_key(|one| one.seq));
         prop_assert_eq!(u64::try_from(found.differences.len()).unwrap(), found.differing);
@@ -172,7 +173,7 @@ states:
   finished: {type: final}
 ";
 
-/// Plays lines in short on `text`, and judges what is recorded under `other`; returns what differs, a line each.
+/// Plays lines in short form on `text`, and judges the records under `other`; returns the differences, one per line.
 fn differences(text: &str, other: &str, lines: &[&str]) -> (Vec<String>, WhatIf) {
     let (pinned, other) = (
         loaded("a.yaml", text).unwrap(),
@@ -268,7 +269,7 @@ fn where_only_the_other_workflow_asks_a_person_a_yes_is_taken_for_granted() {
     assert_eq!(found, ["4 READY asks -"]);
     assert!(all.differences.iter().all(|one| one.yes_assumed));
     assert_eq!(all.then.state, all.now.state);
-    // And the other way round: the answer has nothing left to answer.
+    // And vice versa: the answer has no request.
     let lines = ["Read a.rs", "READY", "approve", "Edit a.rs"];
     let (found, all) = differences(&other, FLOW, &lines);
     assert_eq!(found, ["3 READY possible -"]);

@@ -41,7 +41,7 @@ impl RunFolder {
         files::read::<Stored<T>>(&self.baseline_path(name)).map(|found| found.map(|kept| kept.0))
     }
 
-    /// Tells whether a baseline with this name may exist; if that cannot be determined, it may.
+    /// Returns whether a baseline with this name may exist; if that cannot be determined, it may.
     #[must_use]
     pub fn has_baseline(&self, name: &str) -> bool {
         let looked = self.baseline_path(name).symlink_metadata();

@@ -135,13 +135,13 @@ impl RunFolder {
 }
 
 impl CheckedFiles {
-    /// Tells whether the check that began at `begun_seq` had ended by then.
+    /// Returns whether the check that began at `begun_seq` had ended by then.
     #[must_use]
     pub fn is_after(&self, begun_seq: u64) -> bool {
         self.0.begun.contains(&begun_seq)
     }
 
-    /// Tells whether the file was compared, and is still the same one, unchanged.
+    /// Returns whether the file was compared, and is still the same one, unchanged.
     #[must_use]
     pub fn is_same(&self, path: &Path) -> bool {
         let name = path.strip_prefix(&self.0.project).ok();
@@ -209,7 +209,7 @@ impl Files {
     }
 }
 
-/// Tells whether a project has too many files to detect changes that no call made.
+/// Returns whether a project has too many files to detect changes that no call made.
 #[must_use]
 pub fn has_too_many_files(project: &Path) -> bool {
     match index::tracked(project, FILES_MAX) {

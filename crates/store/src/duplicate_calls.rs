@@ -92,7 +92,7 @@ impl Home {
 }
 
 impl DuplicateCalls<'_> {
-    /// Tells whether a duplicate with this key is expected from the hook `side`.
+    /// Returns whether a duplicate with this key is expected from the hook `side`.
     #[must_use]
     pub fn has(&self, key: &Digest, side: &str) -> bool {
         let mut duplicates = self.kept.duplicates.iter();

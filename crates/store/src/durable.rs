@@ -132,7 +132,7 @@ impl Home {
 }
 
 impl Home {
-    /// Tells whether `run` is durable, without opening a database.
+    /// Returns whether `run` is durable, without opening a database.
     #[must_use]
     pub fn is_durable(&self, run: &RunId) -> bool {
         let directory = self.present_directory(run);

@@ -273,7 +273,7 @@ fn matching(
     Ok(found)
 }
 
-/// Tells whether a link points to a directory that contains it.
+/// Returns whether a link points to a directory that contains it.
 fn is_circle(path: &Path) -> bool {
     let own = path.parent().map(Path::canonicalize);
     match (path.canonicalize(), own) {
@@ -289,7 +289,7 @@ fn start_of(pattern: &str) -> String {
     parts.join("/")
 }
 
-/// Tells whether a pattern has `name` as one of its segments.
+/// Returns whether a pattern has `name` as one of its segments.
 fn names(pattern: &str, name: &str) -> bool {
     pattern.split('/').any(|part| part == name)
 }
@@ -360,7 +360,7 @@ fn hash_file(path: &Path, hash: &mut Sha256, left: &mut u64) -> Result<(), Froze
     }
 }
 
-/// Tells whether a file is old enough that every later change will alter its stamp.
+/// Returns whether a file is old enough that every later change will alter its stamp.
 fn is_old(about: &fs::Metadata) -> bool {
     use std::os::unix::fs::MetadataExt as _;
     let now = std::time::SystemTime::now()

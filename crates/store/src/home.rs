@@ -97,7 +97,7 @@ impl Home {
         self
     }
 
-    /// Tells whether the process ends after one answer.
+    /// Returns whether the process ends after one answer.
     #[must_use]
     pub const fn is_for_one_answer(&self) -> bool {
         self.directory.is_for_one_answer()

@@ -38,7 +38,7 @@ pub fn random_word() -> Result<String, StoreError> {
     random::<16>().map(|bytes| crate::chain::hex(&bytes))
 }
 
-/// Tells whether `text` could be a prefix of a run id.
+/// Returns whether `text` could be a prefix of a run id.
 pub(crate) fn is_prefix(text: &str) -> bool {
     (1..=ID_LENGTH).contains(&text.len()) && text.bytes().all(|byte| ALPHABET.contains(&byte))
 }

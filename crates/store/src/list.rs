@@ -195,7 +195,7 @@ impl Look {
         })
     }
 
-    /// Tells whether a later change must be visible in the times of the files.
+    /// Returns whether a later change must be visible in the times of the files.
     fn is_settled(&self) -> bool {
         let now = SystemTime::now()
             .duration_since(UNIX_EPOCH)

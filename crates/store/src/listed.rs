@@ -80,7 +80,7 @@ pub struct RunCard {
 }
 
 impl RunSummary {
-    /// Tells whether the run is known to belong to `project_root`.
+    /// Returns whether the run is known to belong to `project_root`.
     #[must_use]
     pub fn is_of(&self, project_root: &Path) -> bool {
         matches!(&self.listed, Listed::Known(card) if card.project_root == project_root)
@@ -105,7 +105,7 @@ impl RunSummary {
         }
     }
 
-    /// Tells whether `wanted` is the known name of the run: `NAME` or `WORKFLOW/NAME`.
+    /// Returns whether `wanted` is the known name of the run: `NAME` or `WORKFLOW/NAME`.
     #[must_use]
     pub fn is_called(&self, wanted: &str) -> bool {
         let Listed::Known(card) = &self.listed else {
@@ -136,7 +136,7 @@ impl RunCard {
         }
     }
 
-    /// Tells whether the run has ended.
+    /// Returns whether the run has ended.
     #[must_use]
     pub const fn is_over(&self) -> bool {
         matches!(

@@ -165,7 +165,7 @@ impl Marks {
 #[error("it has an `@` that is not a mark")]
 pub struct UnknownMark;
 
-/// Tells whether a byte continues a file name, which makes the path a different one.
+/// Returns whether a byte continues a file name, which makes the path a different one.
 const fn is_of_name(byte: u8) -> bool {
     byte.is_ascii_alphanumeric()
         || !byte.is_ascii()

@@ -33,7 +33,7 @@ impl Record for ClientMod {
 const DIGITS: usize = 64;
 
 impl ClientMod {
-    /// Tells whether the digest covers all files, so that the code can be accepted.
+    /// Returns whether the digest covers all files, so that the code can be accepted.
     #[must_use]
     pub fn is_whole(&self) -> bool {
         self.digest.len() == DIGITS && self.digest.bytes().all(|byte| byte.is_ascii_hexdigit())
@@ -45,7 +45,7 @@ impl ClientMod {
 }
 
 impl Home {
-    /// Tells whether a person has accepted the current code.
+    /// Returns whether a person has accepted the current code.
     ///
     /// # Errors
     /// The stored data cannot be read.

@@ -146,7 +146,7 @@ impl Home {
         notes.put(&key, note)
     }
 
-    /// Tells whether there is any note.
+    /// Returns whether there is any note.
     ///
     /// # Errors
     /// The directory of notes cannot be listed.

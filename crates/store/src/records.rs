@@ -47,7 +47,7 @@ pub(crate) trait Expiring: Record {
     /// Returns the time of creation, in milliseconds since 1970.
     fn at_ms(&self) -> u64;
 
-    /// Tells whether the record is valid at `now_ms`.
+    /// Returns whether the record is valid at `now_ms`.
     ///
     /// A record from the future is not, because the clock was set back and its age is unknown.
     fn counts(&self, now_ms: u64) -> bool {

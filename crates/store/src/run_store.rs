@@ -89,7 +89,7 @@ pub trait RunStore: EventLog + Debug + Send {
     /// `rest` is called with the number of earlier calls; if it returns `false`, waiting ends.
     fn wait_by(&mut self, rest: fn(i32) -> bool);
 
-    /// Tells whether the opened store is still the one that other processes open.
+    /// Returns whether the opened store is still the one that other processes open.
     ///
     /// This is for logs that [stay open](RunStore::stay_open): their caches would hide damage to the store.
     fn is_in_place(&self) -> bool;

@@ -51,7 +51,7 @@ pub struct Since {
 }
 
 impl Since {
-    /// Tells whether a snapshot is due at `seq`, with at least `every` events between two snapshots.
+    /// Returns whether a snapshot is due at `seq`, with at least `every` events between two snapshots.
     ///
     /// This bounds the bytes written for snapshots by those written for events. It also bounds what a load reads after a
     /// snapshot by the size of the run and a few events.

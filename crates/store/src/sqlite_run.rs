@@ -97,7 +97,7 @@ impl Identity {
         })
     }
 
-    /// Tells whether it is the file at `path`, with the same beginning.
+    /// Returns whether it is the file at `path`, with the same beginning.
     fn lies_at(&self, path: &Path) -> bool {
         let mut head = [0; HEAD_BYTES];
         let found = fs::symlink_metadata(path);

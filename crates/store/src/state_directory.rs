@@ -48,7 +48,7 @@ impl StateDirectory {
         self
     }
 
-    /// Tells whether the process ends after one answer.
+    /// Returns whether the process ends after one answer.
     pub(crate) const fn is_for_one_answer(&self) -> bool {
         self.kept.is_some()
     }

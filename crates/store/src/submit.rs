@@ -62,7 +62,7 @@ fn look_at_frozen(
     record(log, run, at_ms, |run| decide(machine, run, &command)).map(drop)
 }
 
-/// Tells whether the command evaluates guards.
+/// Returns whether the command evaluates guards.
 const fn rests_on_evidence(command: &CommandKind) -> bool {
     matches!(
         command,

@@ -1,4 +1,4 @@
-//! The store against real files: what it keeps, what it refuses, what it survives.
+//! The store on real files: what it stores, what it refuses, and what it survives.
 
 #![expect(
     clippy::unwrap_used,

@@ -1,4 +1,4 @@
-//! The real Claude Code, one session at a time, in a [`Room`] against a scripted model.
+//! Runs the real Claude Code, one session at a time, in a [`Room`] with a scripted model.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -13,15 +13,15 @@ use crate::provider::{self, Call, ModelRequest, Provider, Script};
 use crate::room::Room;
 use crate::terminal::Terminal;
 
-/// The key of the scripted model, short enough to be remembered whole.
+/// The API key for the scripted model, short enough for the client to store it whole.
 const KEY: &str = "scripted";
-/// How long a session may take before its processes are killed.
+/// Time limit for a session, after which its processes are killed.
 const DEADLINE: Duration = Duration::from_secs(90);
 
 /// The versions of Claude Code that the tests run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Version {
-    /// The older one: it ignores `onFailure`, so a hook that dies lets the call run.
+    /// The older one, which ignores `onFailure`: if a hook crashes, the call runs.
     V2_1_197,
     /// The newer one.
     V2_1_332,
@@ -31,7 +31,7 @@ impl Version {
     /// All versions, oldest first.
     pub const ALL: [Version; 2] = [Version::V2_1_197, Version::V2_1_332];
 
-    /// The version as the program prints it.
+    /// Returns the version as the program prints it.
     pub fn number(self) -> &'static str {
         match self {
             Version::V2_1_197 => "2.1.197",
@@ -39,10 +39,10 @@ impl Version {
         }
     }
 
-    /// Where `cargo xtask setup` installed the program.
+    /// Returns the path where `cargo xtask setup` installed the program.
     ///
     /// # Errors
-    /// When it is not there; the message names the command that installs it.
+    /// The program is not installed; the error names the command that installs it.
     pub fn program(self) -> io::Result<PathBuf> {
         let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
         // The package ships its native program under this name on every platform.
@@ -57,7 +57,7 @@ impl Version {
     }
 }
 
-/// A session to be run.
+/// A session to run.
 #[derive(Debug)]
 pub struct Session<'a> {
     version: Version,
@@ -73,11 +73,11 @@ pub struct Session<'a> {
 /// The permission mode a session runs in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Mode {
-    /// Tools that change something need a person's yes; in a session without a person that is a no.
+    /// Changes need a person's approval; in a session without a person, they are refused.
     Default,
-    /// Edits pass, shell commands need a yes.
+    /// Edits are allowed, shell commands need approval.
     AcceptEdits,
-    /// Nothing needs a yes: whatever stops a call is a hook.
+    /// Nothing needs approval: only hooks can stop a call.
     BypassPermissions,
 }
 
@@ -92,7 +92,7 @@ impl Mode {
 }
 
 impl<'a> Session<'a> {
-    /// A session in which the model follows `script` and nothing but hooks stops a call.
+    /// Returns a session in which the model follows `script` and only hooks can stop a call.
     pub fn new(version: Version, room: &'a Room, script: Script) -> Session<'a> {
         Session {
             version,
@@ -106,13 +106,13 @@ impl<'a> Session<'a> {
         }
     }
 
-    /// Says something else to the agent.
+    /// Sets another prompt.
     pub fn prompt(mut self, prompt: &str) -> Session<'a> {
         prompt.clone_into(&mut self.prompt);
         self
     }
 
-    /// Runs in another permission mode.
+    /// Sets another permission mode.
     pub fn mode(mut self, mode: Mode) -> Session<'a> {
         self.mode = mode;
         self
@@ -124,13 +124,13 @@ impl<'a> Session<'a> {
         self
     }
 
-    /// Sets a variable for the client and everything below it.
+    /// Sets an environment variable for the client and its child processes.
     pub fn env(mut self, name: &str, value: &str) -> Session<'a> {
         self.environment.push((name.to_owned(), value.to_owned()));
         self
     }
 
-    /// Gives it another deadline.
+    /// Sets another time limit.
     pub fn deadline(mut self, deadline: Duration) -> Session<'a> {
         self.deadline = deadline;
         self
@@ -139,15 +139,15 @@ impl<'a> Session<'a> {
     /// Runs the session to its end.
     ///
     /// # Errors
-    /// When the client is not installed, cannot be started, or has not ended at its deadline.
+    /// The client is not installed, cannot be started, or has not ended within the time limit.
     pub fn run(self) -> io::Result<Outcome> {
         self.run_beside(|| ())
     }
 
-    /// Runs the session to its end beside what `begin` has started, in the same network.
+    /// Runs the session to its end, beside what `begin` starts in the same network.
     ///
     /// # Errors
-    /// When the client is not installed, cannot be started, or has not ended at its deadline.
+    /// The client is not installed, cannot be started, or has not ended within the time limit.
     pub fn run_beside<T>(self, begin: impl FnOnce() -> T + Send) -> io::Result<Outcome> {
         let program = self.version.program()?;
         confined::run(|confinement| {
@@ -158,12 +158,12 @@ impl<'a> Session<'a> {
         })
     }
 
-    /// Runs the client as a person does, in a terminal, while `work` types and looks.
+    /// Runs the client in a terminal, as a person does, while `work` types and reads the screen.
     ///
-    /// The folder is trusted and the first screens of a new installation are answered.
+    /// The folder is trusted, and the first screens of a new installation are answered in advance.
     ///
     /// # Errors
-    /// When the client is not installed or cannot be started, and what `work` says.
+    /// The client is not installed or cannot be started, or `work` fails.
     pub fn in_terminal<T: Send>(
         self,
         work: impl FnOnce(&mut Terminal) -> io::Result<T> + Send,
@@ -235,48 +235,48 @@ impl<'a> Session<'a> {
     }
 }
 
-/// Points the client, or whatever starts it, to a model.
+/// Configures the client, or a program that starts it, to use a model at `url`.
 pub(crate) fn point(command: &mut Command, url: &str) {
     command
         .env("ANTHROPIC_BASE_URL", url)
         .env("ANTHROPIC_API_KEY", KEY)
         .env("CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC", "1")
         .env("DISABLE_AUTOUPDATER", "1")
-        // Bypassing permissions as root is refused unless the client believes in a sandbox.
+        // As root, the client refuses to bypass permissions unless it believes to be in a sandbox.
         .env("IS_SANDBOX", "1");
 }
 
-/// What a session left behind, apart from the files in its room.
+/// The result of a session, apart from the files in its room.
 #[derive(Debug)]
 pub struct Outcome {
-    /// What the client printed, one message a line.
+    /// The messages that the client printed, one per line.
     pub messages: Vec<Value>,
-    /// What the client asked of the model, in order.
+    /// The client's requests to the model, in order.
     pub requests: Vec<ModelRequest>,
-    /// What the client printed as diagnostics.
+    /// The client's standard error.
     pub stderr: String,
-    /// Its exit code; `None` when a signal ended it.
+    /// Its exit code; `None` if a signal ended it.
     pub exit: Option<i32>,
-    /// How long it took.
+    /// The duration of the session.
     pub elapsed: Duration,
-    /// Whether it ran with no network but a loopback of its own.
+    /// Whether it ran without any network except its own loopback device.
     pub cut_off: bool,
 }
 
 impl Outcome {
-    /// Every tool call that was answered, with what the model got to read.
+    /// Returns every answered tool call, with the result as the model read it.
     pub fn calls(&self) -> Vec<Call> {
         provider::calls(&self.requests)
     }
 
-    /// The tools the client offered to the model, in its first request that offers any.
+    /// Returns the tools that the client offered the model, in its first request with tools.
     pub fn tools(&self) -> Vec<String> {
         let mut offers = self.requests.iter().map(ModelRequest::tools);
         let first = offers.find(|tools| !tools.is_empty()).unwrap_or_default();
         first.into_iter().map(str::to_owned).collect()
     }
 
-    /// Everything the model read by the end of the session.
+    /// Returns everything that the model had read by the end of the session.
     pub fn text(&self) -> String {
         let with_tools = |request: &&ModelRequest| !request.tools().is_empty();
         let last = self.requests.iter().rev().find(with_tools);
@@ -284,7 +284,7 @@ impl Outcome {
     }
 }
 
-/// Makes a test of each function, once with each installed version; `Version` must be in scope.
+/// Makes a test from each function for each installed version; `Version` must be in scope.
 #[macro_export]
 macro_rules! with_both_versions {
     ($($name:ident)*) => {

@@ -1,4 +1,4 @@
-//! Real clients, each in a [`Room`] against a scripted model, all driven by the same [`Script`].
+//! Runs the real clients, each in a [`Room`] with a scripted model, all driven by the same [`Script`].
 
 mod below;
 mod claude_code;
@@ -26,15 +26,15 @@ use crate::room::Room;
 
 pub use codex::Tools;
 
-/// How long a session may take before its processes are killed.
+/// Time limit for a session, after which its processes are killed.
 const DEADLINE: Duration = Duration::from_secs(150);
 
-/// A client that the tests run for real.
+/// A real client that the tests run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Client {
     /// Claude Code, in one of its versions.
     ClaudeCode(Version),
-    /// Codex, offering its tools in one of two ways.
+    /// Codex, which offers its tools in one of two ways.
     Codex(Tools),
     /// Gemini CLI.
     Gemini,
@@ -45,7 +45,7 @@ pub enum Client {
 }
 
 impl Client {
-    /// The name by which `interlock` knows it.
+    /// Returns its id in `interlock`.
     pub fn id(self) -> &'static str {
         match self {
             Client::ClaudeCode(_) => "claude-code",
@@ -56,7 +56,7 @@ impl Client {
         }
     }
 
-    /// Its name and version, as a person would say them.
+    /// Returns its name and version for people.
     pub fn label(self) -> String {
         match self {
             Client::ClaudeCode(version) => format!("Claude Code {}", version.number()),
@@ -68,7 +68,7 @@ impl Client {
         }
     }
 
-    /// The command a person types.
+    /// Returns the command that a person types.
     fn command(self) -> &'static str {
         match self {
             Client::ClaudeCode(_) => "claude",
@@ -76,7 +76,7 @@ impl Client {
         }
     }
 
-    /// Says what is proposed in the words of its model; paths are below `project`.
+    /// Translates a proposal into the client's tools; paths are below `project`.
     fn say(self, project: &Path, proposal: &Proposal) -> Say {
         match self {
             Client::ClaudeCode(_) => claude_code::say(project, proposal),
@@ -87,16 +87,16 @@ impl Client {
         }
     }
 
-    /// Where `cargo xtask setup` installed the program.
+    /// Returns the path where `cargo xtask setup` installed the program.
     ///
     /// # Errors
-    /// When it is not there; the message names the command that installs it.
+    /// The program is not installed; the error names the command that installs it.
     pub fn program(self) -> io::Result<PathBuf> {
         if let Client::ClaudeCode(version) = self {
             return version.program();
         }
         let program = match self {
-            // The package of the program itself: that of the launcher names platforms nobody needs here.
+            // The program's own package, because the launcher's package needs those of other platforms.
             Client::Opencode => installed().join("opencode-linux-x64/bin/opencode"),
             _ => installed().join(".bin").join(self.command()),
         };
@@ -108,9 +108,9 @@ impl Client {
         })
     }
 
-    /// Puts the program on the room's `PATH`, with the settings of a person who trusts this project.
+    /// Puts the program on the room's `PATH`, with settings in which this project is trusted.
     ///
-    /// The MCP server `stub` is among the settings under this name.
+    /// The settings include the MCP server `stub`, under this name.
     pub fn install(self, room: &Room, stub: &Path) -> io::Result<()> {
         room.install(self.command(), &self.program()?)?;
         let stub = stub.to_string_lossy();
@@ -124,45 +124,45 @@ impl Client {
     }
 }
 
-/// Where the packages of the clients lie.
+/// Returns the folder of the clients' packages.
 fn installed() -> PathBuf {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     root.join("tests/e2e/node_modules")
 }
 
-/// A session to be run.
+/// A session to run.
 #[derive(Debug)]
 pub struct Session<'a> {
     client: Client,
     room: &'a Room,
     script: Script,
     arguments: Vec<String>,
-    /// Words before the prompt, where the client has commands for other conversations.
+    /// Words before the prompt, for clients that resume conversations by a command.
     command: Vec<String>,
     environment: Vec<(String, String)>,
-    /// What the model of stages says, where there are any.
+    /// The script of the stages' model, if there are stages.
     beside: Option<provider::Script>,
-    /// Whether the model proposes only what the client offers.
+    /// Whether the model proposes only tools that the client offers.
     only_offered: bool,
     deadline: Duration,
-    /// Whether the client holds lines in a sandbox of its own, where it has one.
+    /// Whether the client confines shell lines in its own sandbox, if it has one.
     sandboxed: bool,
 }
 
-/// What a session left behind, apart from the files in its room.
+/// The result of a session, apart from the files in its room.
 #[derive(Debug)]
 pub struct Outcome {
-    /// What the model read of each proposal, in order.
+    /// The result of each proposal as the model read it, in order.
     pub results: Vec<String>,
-    /// Every request to the model that offered tools.
+    /// Every request to the model with tools.
     pub requests: Vec<Value>,
-    /// What the client printed.
+    /// The client's standard output.
     pub stdout: String,
-    /// What it printed as diagnostics.
+    /// The client's standard error.
     pub stderr: String,
-    /// Its exit code; `None` when a signal ended it.
+    /// Its exit code; `None` if a signal ended it.
     pub exit: Option<i32>,
-    /// How long it took.
+    /// The duration of the session.
     pub elapsed: Duration,
 }
 
@@ -186,14 +186,14 @@ impl Outcome {
         }
     }
 
-    /// Names every tool that the client offered its model, those of MCP servers too.
+    /// Returns the names of all tools that the client offered the model, including those of MCP servers.
     pub fn tools(&self) -> BTreeSet<String> {
         self.requests.iter().flat_map(offered::tools).collect()
     }
 }
 
 impl<'a> Session<'a> {
-    /// A session in which the model follows `script` and nothing but hooks stops a call.
+    /// Returns a session in which the model follows `script` and only hooks can stop a call.
     pub fn new(client: Client, room: &'a Room, script: Script) -> Session<'a> {
         let (arguments, environment) = (Vec::new(), Vec::new());
         Session {
@@ -210,25 +210,25 @@ impl<'a> Session<'a> {
         }
     }
 
-    /// Leaves Codex its sandbox `workspace-write`, in which nobody is asked.
+    /// Keeps Codex's sandbox `workspace-write`, in which no approval is asked for.
     pub fn sandboxed(mut self) -> Session<'a> {
         self.sandboxed = true;
         self
     }
 
-    /// Adds a model that stages of the same workflow call, as that of the provider `openai`.
+    /// Adds a model for stages of the same workflow, as the provider `openai`.
     pub fn beside_stages(mut self, script: provider::Script) -> Session<'a> {
         self.beside = Some(script);
         self
     }
 
-    /// Lets the model end its turn where the client does not offer the tool that it would propose.
+    /// Makes the model end its turn if the client does not offer the proposed tool.
     pub fn only_offered(mut self) -> Session<'a> {
         self.only_offered = true;
         self
     }
 
-    /// Gives it another deadline.
+    /// Sets another time limit.
     pub fn deadline(mut self, deadline: Duration) -> Session<'a> {
         self.deadline = deadline;
         self
@@ -240,7 +240,7 @@ impl<'a> Session<'a> {
         self
     }
 
-    /// Goes on with another conversation, by the client's own words for it.
+    /// Resumes another conversation, with the client's own words for it.
     pub fn resuming(mut self, words: &[&str]) -> Session<'a> {
         let words = words.iter().map(|word| (*word).to_owned());
         match self.client {
@@ -250,7 +250,7 @@ impl<'a> Session<'a> {
         self
     }
 
-    /// Sets a variable for the client and everything below it.
+    /// Sets an environment variable for the client and its child processes.
     pub fn env(mut self, name: &str, value: &str) -> Session<'a> {
         self.environment.push((name.to_owned(), value.to_owned()));
         self
@@ -259,7 +259,7 @@ impl<'a> Session<'a> {
     /// Runs the session to its end.
     ///
     /// # Errors
-    /// When the client is not installed, cannot be started, or has not ended at its deadline.
+    /// The client is not installed, cannot be started, or has not ended within the time limit.
     pub fn run(self) -> io::Result<Outcome> {
         if let Client::ClaudeCode(version) = self.client {
             return claude_code::run(version, &self);
@@ -272,7 +272,7 @@ impl<'a> Session<'a> {
         })
     }
 
-    /// The script in the words of the client's model.
+    /// Returns the script translated into the client's tools.
     fn client_script(&self) -> provider::Script {
         let (client, script) = (self.client, self.script.clone());
         let (project, only_offered) = (self.room.project(), self.only_offered);

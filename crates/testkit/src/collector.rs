@@ -1,4 +1,4 @@
-//! A collector of OpenTelemetry spans on this machine, which keeps what is posted to it.
+//! A local collector of OpenTelemetry spans, which stores all posted requests.
 
 use std::{
     io::{self, BufRead as _, BufReader, Read as _, Write as _},
@@ -10,12 +10,12 @@ use std::{
 
 use serde_json::Value;
 
-/// Longest that anything is waited for before a test fails.
+/// Time limit for any wait, after which the test fails.
 const PATIENCE: Duration = Duration::from_secs(60);
-/// The largest body read.
+/// Maximum size of a request body in bytes.
 const BODY_BYTES_MAX: u64 = 32 << 20;
 
-/// One request as it came.
+/// A posted request.
 #[derive(Debug, Clone)]
 pub struct Posted {
     /// Its path.
@@ -27,14 +27,14 @@ pub struct Posted {
 }
 
 impl Posted {
-    /// Returns a header.
+    /// Returns the value of a header.
     #[must_use]
     pub fn header(&self, name: &str) -> Option<&str> {
         let found = self.headers.iter().find(|(known, _)| known == name);
         found.map(|(_, value)| value.as_str())
     }
 
-    /// Returns the spans it holds.
+    /// Returns the spans in the body.
     #[must_use]
     pub fn spans(&self) -> Vec<Value> {
         let list = |value: &Value, key: &str| -> Vec<Value> {
@@ -60,10 +60,10 @@ pub struct Collector {
 }
 
 impl Collector {
-    /// Listens on a free port; answers every request with `status`.
+    /// Starts listening on a free port; every request is answered with `status`.
     ///
     /// # Errors
-    /// No port can be had.
+    /// No port is available.
     pub fn start(status: &'static str) -> io::Result<Self> {
         let listener = TcpListener::bind("127.0.0.1:0")?;
         let collector = Self {
@@ -75,7 +75,7 @@ impl Collector {
             for stream in listener.incoming().flatten() {
                 let kept = Arc::clone(&kept);
                 thread::spawn(move || {
-                    // A connection that breaks is the sender's affair.
+                    // A broken connection is the sender's concern.
                     drop(serve(&stream, status, &kept));
                 });
             }
@@ -89,16 +89,16 @@ impl Collector {
         format!("http://{}", self.address)
     }
 
-    /// Returns what was posted so far.
+    /// Returns the requests posted so far.
     #[must_use]
     pub fn posted(&self) -> Vec<Posted> {
         lock(&self.kept.0).clone()
     }
 
-    /// Waits until what was posted is as wanted.
+    /// Waits until the posted requests satisfy `is`.
     ///
     /// # Errors
-    /// It never is.
+    /// They do not within the time limit.
     pub fn wait_for(&self, is: impl Fn(&[Posted]) -> bool) -> io::Result<Vec<Posted>> {
         let began = Instant::now();
         let mut kept = lock(&self.kept.0);

@@ -1,25 +1,25 @@
-//! A thread with no network but its own loopback, where the machine allows it.
+//! Runs work on a thread without any network except its own loopback device, if the machine allows it.
 
 use std::io;
 use std::process::Command;
 use std::thread;
 
-/// Whether the work ran cut off from every network.
+/// Whether the work ran without access to any network.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Confinement {
-    /// In a network namespace that holds only a loopback device.
+    /// In a network namespace with only a loopback device.
     Namespace,
-    /// In the machine's own network; the caller must see to it that nothing is asked of the outside.
+    /// In the machine's own network; the caller must ensure that no request leaves the machine.
     None,
 }
 
 impl Confinement {
-    /// Keeps a program inside as well as it can be kept.
+    /// Keeps a program off the network, as far as possible.
     pub(crate) fn keep_inside(self, command: &mut Command) {
         if self == Confinement::Namespace {
             return;
         }
-        // Nothing listens on the discard port: whoever honours a proxy reaches nothing.
+        // Nothing listens on the discard port, so programs that honour the proxy reach nothing.
         for name in ["HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY"] {
             command.env(name, "http://127.0.0.1:9");
         }
@@ -27,7 +27,7 @@ impl Confinement {
     }
 }
 
-/// Runs `work` on a thread of its own, in a network namespace if it may make one.
+/// Runs `work` on a separate thread, in a new network namespace if permitted.
 ///
 /// Sockets opened and processes started by `work` belong to that namespace; other threads cannot reach them.
 pub(crate) fn run<T: Send>(
@@ -44,7 +44,7 @@ pub(crate) fn run<T: Send>(
 fn leave_network() -> Confinement {
     use nix::sched::{CloneFlags, unshare};
 
-    // `ip` must be there before the namespace is left behind: a namespace without loopback is of no use.
+    // `ip` must be available before the namespace is left, because a namespace without loopback is useless.
     let Ok(true) = Command::new("ip")
         .arg("-V")
         .output()

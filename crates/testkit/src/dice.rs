@@ -1,11 +1,11 @@
-//! Choices by chance that are the same wherever the seed is the same.
+//! Pseudo-random choices that are reproducible from a seed.
 
-/// A small generator of numbers (SplitMix64).
+/// A small random number generator (SplitMix64).
 #[derive(Debug)]
 pub struct Dice(u64);
 
 impl Dice {
-    /// Takes a text and a number as the seed.
+    /// Returns a generator seeded with a text and a number.
     #[must_use]
     pub fn of(text: &str, number: u64) -> Self {
         // FNV-1a.
@@ -15,7 +15,7 @@ impl Dice {
         Self(hashed ^ number.wrapping_mul(0x9E37_79B9_7F4A_7C15))
     }
 
-    /// Takes a number as the seed.
+    /// Returns a generator seeded with a number.
     #[must_use]
     pub fn of_seed(seed: u64) -> Self {
         Self(seed.wrapping_mul(0x9E37_79B9_7F4A_7C15))
@@ -29,39 +29,39 @@ impl Dice {
         mixed ^ (mixed >> 31)
     }
 
-    /// Returns a number below `bound`; 0 where that is 0.
+    /// Returns a number below `bound`, or 0 if that is 0.
     pub fn below(&mut self, bound: usize) -> usize {
         let bound = u64::try_from(bound.max(1)).unwrap_or(1);
         usize::try_from(self.next() % bound).unwrap_or(0)
     }
 
-    /// Returns a number below `bound`, which is not 0.
+    /// Returns a number below `bound`; a bound of 0 counts as 1.
     pub fn number_below(&mut self, bound: u64) -> u64 {
         self.next() % bound.max(1)
     }
 
-    /// Returns a part of a whole, from 0 to 1.
+    /// Returns a number from 0 to 1.
     pub fn part(&mut self) -> f64 {
         let part = u32::try_from(self.next() >> 32).unwrap_or(u32::MAX);
         f64::from(part) / f64::from(u32::MAX)
     }
 
-    /// Tells once in `bound` times that it is so.
+    /// Returns `true` once in `bound` times, on average.
     pub fn one_in(&mut self, bound: usize) -> bool {
         self.below(bound) == 0
     }
 
-    /// Picks one; `None`: there is none.
+    /// Picks an item; returns `None` if there are none.
     pub fn pick<'a, T>(&mut self, from: &'a [T]) -> Option<&'a T> {
         from.get(self.below(from.len()))
     }
 
-    /// Picks one of some words; the list is not empty.
+    /// Picks a word; the list must not be empty.
     pub fn word(&mut self, from: &[&str]) -> String {
         self.pick(from).copied().unwrap_or_default().to_owned()
     }
 
-    /// Picks one of some numbers; the list is not empty.
+    /// Picks a number; the list must not be empty.
     pub fn number(&mut self, from: &[u64]) -> u64 {
         self.pick(from).copied().unwrap_or_default()
     }

@@ -1,8 +1,7 @@
-//! What a test found, compared with what it found before: a list has a digest for each thing.
+//! Compares the findings of a test with earlier ones: a list contains a digest for each finding.
 //!
-//! Such a list says that something is not what it was, and where. `INTERLOCK_BLESS=1` writes it anew, for whoever means
-//! a change. With `INTERLOCK_FOUND=DIRECTORY` all that was found is written there, to be compared with what another
-//! revision finds.
+//! The list shows that a finding has changed, and which one. `INTERLOCK_BLESS=1` rewrites it after an intended change.
+//! With `INTERLOCK_FOUND=DIRECTORY`, all findings are written there, for comparison with those of another revision.
 
 use std::{
     collections::BTreeMap,
@@ -13,11 +12,11 @@ use std::{
 
 use sha2::{Digest as _, Sha256};
 
-/// Differences that are named.
+/// Maximum number of differences that are listed.
 const NAMED_MAX: usize = 20;
-/// Letters that a word of chance has at least.
+/// Minimum length of a word that is considered random.
 const CHANCE_MIN: usize = 20;
-/// Letters of a digest.
+/// Length of a digest in characters.
 const LETTERS: usize = 12;
 
 fn line(name: &str, text: &str) -> String {
@@ -45,10 +44,10 @@ fn show(name: &str, text: &str) -> io::Result<()> {
     fs::write(Path::new(&directory).join(name.replace('/', "__")), text)
 }
 
-/// Compares all that a test found, by name, with the list at `path`.
+/// Compares all findings of a test, by name, with the list at `path`.
 ///
 /// # Errors
-/// Something is not what it was, or a file cannot be read or written.
+/// A finding has changed, or a file cannot be read or written.
 pub fn compare(path: &Path, found: &[(String, String)]) -> Result<(), String> {
     let failed = |error: io::Error| format!("{}: {error}", path.display());
     for (name, text) in found {
@@ -79,10 +78,10 @@ pub fn compare(path: &Path, found: &[(String, String)]) -> Result<(), String> {
     ))
 }
 
-/// Compares one of the things of a list, whose others are found by other tests.
+/// Compares one finding with a list whose other findings belong to other tests.
 ///
 /// # Errors
-/// It is not what it was, or a file cannot be read or written.
+/// The finding has changed, or a file cannot be read or written.
 pub fn compare_one(path: &Path, name: &str, text: &str) -> Result<(), String> {
     let failed = |error: io::Error| format!("{}: {error}", path.display());
     show(name, text).map_err(failed)?;
@@ -100,7 +99,7 @@ pub fn compare_one(path: &Path, name: &str, text: &str) -> Result<(), String> {
     ))
 }
 
-/// Leaves out what chance, the disk or the clock has made: tickets, digests, and what a stamp of a file says.
+/// Replaces the random parts of a text: tickets, digests, and stamps of files.
 #[must_use]
 pub fn without_chance(text: &str) -> String {
     let is_part = |letter: char| letter.is_ascii_hexdigit() || letter == ':';
@@ -117,7 +116,7 @@ pub fn without_chance(text: &str) -> String {
     left + rest
 }
 
-/// Puts one line into a list, beside other processes that do so.
+/// Updates one line of a list, safely beside other processes.
 fn write_line(path: &Path, line: &str) -> io::Result<()> {
     let mut options = fs::OpenOptions::new();
     let options = options.read(true).write(true).create(true).truncate(false);

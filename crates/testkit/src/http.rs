@@ -1,14 +1,14 @@
-//! As much HTTP/1.1 as a scripted model needs: whole requests in, whole answers out.
+//! As much of HTTP/1.1 as a scripted model needs: whole requests in, whole responses out.
 
 use std::io::{self, BufRead, Read as _, Write};
 use std::net::{Shutdown, TcpStream};
 
-/// The largest request body read; a transcript of a test is far below it.
+/// Maximum size of a request body in bytes; a test's transcript is far smaller.
 const BODY_BYTES_MAX: usize = 32 << 20;
-/// The most header lines read of one request.
+/// Maximum number of header lines of a request.
 const HEADERS_MAX: usize = 100;
 
-/// One request as it came over the wire.
+/// A request as received.
 #[derive(Debug)]
 pub(crate) struct HttpRequest {
     pub(crate) method: String,
@@ -18,7 +18,7 @@ pub(crate) struct HttpRequest {
     pub(crate) body: Vec<u8>,
 }
 
-/// Reads one request; `None` when the peer has closed the connection.
+/// Reads a request; returns `None` if the peer has closed the connection.
 pub(crate) fn read(stream: &mut impl BufRead) -> io::Result<Option<HttpRequest>> {
     let mut line = String::new();
     if stream.read_line(&mut line)? == 0 {
@@ -39,7 +39,7 @@ pub(crate) fn read(stream: &mut impl BufRead) -> io::Result<Option<HttpRequest>>
     }))
 }
 
-/// Reads the headers; returns them and the length of the body they announce.
+/// Reads the headers; returns them and the announced length of the body.
 fn headers(stream: &mut impl BufRead) -> io::Result<(Vec<(String, String)>, usize)> {
     let mut bytes = 0;
     let mut headers = Vec::new();
@@ -67,7 +67,7 @@ fn headers(stream: &mut impl BufRead) -> io::Result<(Vec<(String, String)>, usiz
     Err(io::Error::other("too many header lines"))
 }
 
-/// Writes one answer and leaves the connection open for the next request.
+/// Writes a response and keeps the connection open for the next request.
 pub(crate) fn answer(
     stream: &mut impl Write,
     status: &str,
@@ -83,18 +83,18 @@ pub(crate) fn answer(
     stream.flush()
 }
 
-/// How an answer in pieces ends.
+/// How a chunked response ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum End {
-    /// As it should.
+    /// Properly.
     Whole,
     /// The connection breaks.
     Broken,
-    /// Nothing more comes, until the client has gone.
+    /// Nothing more is sent until the client disconnects.
     Silent,
 }
 
-/// Writes an answer piece by piece; returns whether the connection may go on.
+/// Writes a response piece by piece; returns whether the connection can be reused.
 pub(crate) fn answer_in_pieces(
     stream: &mut TcpStream,
     status: &str,

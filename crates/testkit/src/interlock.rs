@@ -1,4 +1,4 @@
-//! The built `interlock` program, called in a [`Room`].
+//! Runs the built `interlock` program in a [`Room`].
 
 use std::fs;
 use std::io::{self, Write};
@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use crate::room::{Room, expect_success};
 
-/// How every SQLite database begins.
+/// The first bytes of every SQLite database.
 const SQLITE: &[u8] = b"SQLite format 3\0";
 
 /// The program under test in one room.
@@ -20,32 +20,32 @@ pub struct Interlock<'a> {
 }
 
 impl<'a> Interlock<'a> {
-    /// Takes the program that Cargo built, `env!("CARGO_BIN_EXE_interlock")`.
+    /// Takes the path of the program that Cargo built, `env!("CARGO_BIN_EXE_interlock")`.
     pub fn new(program: &'a str, room: &'a Room) -> Interlock<'a> {
         Interlock { program, room }
     }
 
-    /// Runs it to its end, whatever that is.
+    /// Runs it to its end, successful or not.
     pub fn run(&self, arguments: &[&str]) -> io::Result<Output> {
         let mut command = self.room.command(self.program);
         command.args(arguments).stdin(Stdio::null()).output()
     }
 
-    /// Runs it and takes the one JSON document it prints; any end but success is an error.
+    /// Runs it and parses the JSON document that it prints; fails unless it succeeds.
     pub fn json(&self, arguments: &[&str]) -> io::Result<Value> {
         let output = self.run(&[arguments, &["--json"]].concat())?;
         expect_success(&format!("interlock {}", arguments.join(" ")), &output)?;
         serde_json::from_slice(&output.stdout).map_err(io::Error::other)
     }
 
-    /// Runs it as a person does, at a terminal; any end but success is an error.
+    /// Runs it at a terminal, as a person does; fails unless it succeeds.
     pub fn by_a_person(&self, arguments: &[&str]) -> io::Result<()> {
         let mut command = self.room.command(self.program);
         let output = crate::terminal::output(command.args(arguments))?;
         expect_success(&format!("interlock {}", arguments.join(" ")), &output)
     }
 
-    /// The token of the person, as it is shown at a terminal.
+    /// Returns the person's token, as shown at a terminal.
     pub fn token(&self) -> io::Result<String> {
         let mut command = self.room.command(self.program);
         let shown = crate::terminal::output(command.arg("token"))?;
@@ -55,7 +55,7 @@ impl<'a> Interlock<'a> {
         Ok(token.to_owned())
     }
 
-    /// Installs hooks and the MCP server into the project, with the program on the `PATH` as a person has it.
+    /// Installs hooks and the MCP server into the project, with the program on the `PATH` as for a person.
     pub fn init(&self) -> io::Result<()> {
         if !self.room.path("bin/interlock").exists() {
             self.room.install("interlock", self.program.as_ref())?;
@@ -63,22 +63,22 @@ impl<'a> Interlock<'a> {
         expect_success("interlock init", &self.run(&["init", "--yes"])?)
     }
 
-    /// Starts a workflow file for the next session of the project and returns the run's id.
+    /// Starts a workflow file for the project's next session; returns the run's id.
     pub fn start(&self, workflow: &str) -> io::Result<String> {
         run_id(&self.json(&["start", workflow])?)
     }
 
-    /// Starts a workflow file for one client session and returns the run's id.
+    /// Starts a workflow file for a client's session; returns the run's id.
     pub fn start_for_session(&self, workflow: &str, session: &str) -> io::Result<String> {
         run_id(&self.json(&["start", workflow, "--session", session])?)
     }
 
-    /// Where the run stands.
+    /// Returns the status of a run.
     pub fn status(&self, run: &str) -> io::Result<Value> {
         self.json(&["status", run])
     }
 
-    /// The events of the run, one JSON object each.
+    /// Returns the events of a run, one JSON object each.
     pub fn events(&self, run: &str) -> io::Result<Vec<Value>> {
         let output = self.run(&["log", run, "--json"])?;
         expect_success("interlock log", &output)?;
@@ -88,7 +88,7 @@ impl<'a> Interlock<'a> {
             .collect()
     }
 
-    /// Checks the chain of the run's log.
+    /// Verifies the hash chain of a run's log.
     pub fn verify(&self, run: &str) -> io::Result<()> {
         expect_success(
             "interlock log --verify",
@@ -96,12 +96,12 @@ impl<'a> Interlock<'a> {
         )
     }
 
-    /// Starts a hook process of Claude Code and hands it its input.
+    /// Starts a hook process of Claude Code and passes it its input.
     pub fn hook(&self, input: &Value) -> io::Result<Child> {
         self.hook_of("claude-code", None, input, &[])
     }
 
-    /// Starts a hook process of a client and hands it its input; `event` where its line names that.
+    /// Starts a hook process of a client and passes it its input; `event` is for clients whose command line names it.
     pub fn hook_of(
         &self,
         client: &str,
@@ -118,17 +118,17 @@ impl<'a> Interlock<'a> {
             .stderr(Stdio::piped());
         let mut child = command.spawn()?;
         if let Some(mut stdin) = child.stdin.take() {
-            // A hook that is gone before it has read everything is the test's affair.
+            // A hook that exits before it has read everything is the test's concern.
             drop(stdin.write_all(input.to_string().as_bytes()));
         }
         Ok(child)
     }
 }
 
-/// The files below the state directory in which the run's events are kept, journals included.
+/// Returns the files below the state directory that contain the run's events, including journals.
 ///
 /// # Errors
-/// When there is no database that belongs to the run.
+/// There is no database of the run.
 pub fn databases(state: &Path, run: &str) -> io::Result<Vec<PathBuf>> {
     let mine = |path: &PathBuf| path.to_string_lossy().contains(run);
     let files: Vec<PathBuf> = files(state)?.into_iter().filter(mine).collect();
@@ -139,10 +139,11 @@ pub fn databases(state: &Path, run: &str) -> io::Result<Vec<PathBuf>> {
     Ok(files.into_iter().filter(journal).collect())
 }
 
-/// The files below the state directory that hold the pinned copy of a workflow, known by a word that only it has.
+/// Returns the files below the state directory that contain the pinned copy of a workflow, found by a word unique to
+/// it.
 ///
 /// # Errors
-/// When no file holds the word.
+/// No file contains the word.
 pub fn pinned(state: &Path, word: &str) -> io::Result<Vec<PathBuf>> {
     let holds = |path: &PathBuf| {
         let bytes = fs::read(path).unwrap_or_default();
@@ -159,7 +160,7 @@ pub fn pinned(state: &Path, word: &str) -> io::Result<Vec<PathBuf>> {
     Ok(files)
 }
 
-/// Every file below `directory`, in order of their paths.
+/// Returns all files below `directory`, sorted by path.
 fn files(directory: &Path) -> io::Result<Vec<PathBuf>> {
     let mut files = Vec::new();
     let mut directories = vec![directory.to_owned()];
@@ -177,7 +178,7 @@ fn files(directory: &Path) -> io::Result<Vec<PathBuf>> {
     Ok(files)
 }
 
-/// What Claude Code tells its hook before a tool runs.
+/// Returns Claude Code's hook input before a tool runs.
 pub fn before_tool(room: &Room, session: &str, id: &str, tool: &str, input: &Value) -> Value {
     json!({
         "session_id": session, "cwd": room.project(), "permission_mode": "bypassPermissions",
@@ -186,7 +187,7 @@ pub fn before_tool(room: &Room, session: &str, id: &str, tool: &str, input: &Val
     })
 }
 
-/// Overwrites everything in `file` behind the first sixteen bytes, in place.
+/// Overwrites everything in `file` after the first sixteen bytes, in place.
 pub fn damage(file: &Path) -> io::Result<()> {
     let bytes = fs::read(file)?;
     let kept = bytes.iter().take(SQLITE.len());

@@ -1,19 +1,19 @@
 //! Scripted models and real clients for tests. Never shipped.
 //!
-//! [`provider`] plays the model, in every protocol: it calls whatever tools a test wants, remembers what came back, and
-//! fails in every way in which a provider does.
-//! [`room`] is a project, a home and a state directory of one test, away from everything of this machine.
-//! [`claude`] runs the real Claude Code in a room against a scripted model, with no way out to any network.
-//! [`client`] runs every other real client, and Claude Code too, by one [`proposal::Script`] for all of them.
-//! [`interlock`] calls the built `interlock` program in a room, as a person at a terminal would.
-//! [`mcp`] plays MCP clients, well-behaved and others; the programs beside it play servers.
-//! [`collector`] keeps the spans that are posted to it.
-//! [`picture`] tells what changed on the disk.
-//! [`sample`] chooses what of a long test is played today.
-//! [`dice`] makes what is played by chance, and [`found`] compares what came of it with what came of it before.
+//! - [`provider`] plays the model in every protocol: it calls the tools that a test wants, records the results, and
+//!   fails in every way that a provider can.
+//! - [`room`] is a project, a home and a state directory for one test, isolated from this machine.
+//! - [`claude`] runs the real Claude Code in a room with a scripted model, without access to any network.
+//! - [`client`] runs all real clients, including Claude Code, with the same [`proposal::Script`].
+//! - [`interlock`] runs the built `interlock` program in a room, as a person at a terminal does.
+//! - [`mcp`] contains MCP clients, well-behaved and others; the programs beside it are servers.
+//! - [`collector`] stores the spans that are posted to it.
+//! - [`picture`] shows what changed on the disk.
+//! - [`sample`] selects the cases of a long test for today.
+//! - [`dice`] makes random choices reproducible, and [`found`] compares the findings of a test with earlier ones.
 //!
-//! Nothing here links any other crate of the workspace: what a test sees is what the model, the disk and the programs'
-//! own output saw.
+//! Nothing here links another crate of the workspace: a test sees only what the model, the disk and the programs' own
+//! output see.
 
 pub mod claude;
 pub mod client;

@@ -1,4 +1,4 @@
-//! Scripted MCP clients: over standard streams and over HTTP, line by line as a test writes them.
+//! Scripted MCP clients over standard streams and over HTTP, with messages exactly as a test writes them.
 
 pub mod http;
 pub mod listening;

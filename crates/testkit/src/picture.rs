@@ -1,4 +1,4 @@
-//! What lies in some places, to be compared with what lies there later.
+//! Snapshots of files and directories, for comparison with later ones.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -6,10 +6,10 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
-/// Files larger than this are known by size and time instead of content.
+/// Files larger than this, in bytes, are compared by size and time instead of content.
 const CONTENT_MAX: u64 = 4 * 1024 * 1024;
 
-/// Everything below some paths as it was at one moment; links are not followed.
+/// A snapshot of everything below some paths; links are not followed.
 #[derive(Debug, Clone, Default)]
 pub struct Picture {
     seen: BTreeMap<PathBuf, Seen>,
@@ -23,16 +23,16 @@ struct Seen {
     modified: Option<SystemTime>,
 }
 
-/// The bits of a mode, with the numbers of owner and group.
+/// The mode bits, and the numbers of owner and group.
 type Mode = (u32, u32, u32);
 
 impl Picture {
-    /// Looks at every path of `roots` and all below them; what is not there is not in the picture.
+    /// Takes a snapshot of the paths in `roots` and everything below them; missing paths are left out.
     pub fn take(roots: &[PathBuf]) -> Picture {
         Picture::take_without(roots, |_| false)
     }
 
-    /// The same, but for paths that `skip` names, with all below them.
+    /// Takes a snapshot without the paths for which `skip` returns true, and everything below them.
     pub fn take_without(roots: &[PathBuf], skip: impl Fn(&Path) -> bool) -> Picture {
         let mut picture = Picture::default();
         let mut open = roots.to_vec();
@@ -50,7 +50,7 @@ impl Picture {
         picture
     }
 
-    /// Without the times at which things were changed.
+    /// Removes the times of modification.
     pub fn without_times(mut self) -> Picture {
         for seen in self.seen.values_mut() {
             seen.modified = None;
@@ -58,7 +58,7 @@ impl Picture {
         self
     }
 
-    /// Without times, modes and owners: what there is and what is in it.
+    /// Removes times, modes and owners, so that only names and contents are compared.
     pub fn contents(self) -> Picture {
         let mut picture = self.without_times();
         for seen in picture.seen.values_mut() {
@@ -67,7 +67,7 @@ impl Picture {
         picture
     }
 
-    /// Without the times of a directory and of what is below it.
+    /// Removes the times of a directory and of everything below it.
     pub fn without_times_below(mut self, directory: &Path) -> Picture {
         let below = |(path, _): &(&PathBuf, &mut Seen)| path.starts_with(directory);
         for (_, seen) in self.seen.iter_mut().filter(below) {
@@ -76,7 +76,7 @@ impl Picture {
         self
     }
 
-    /// Says what differs in `later`, one line a path; nothing when nothing does.
+    /// Returns the differences in `later`, one line per path.
     pub fn changes(&self, later: &Picture) -> Vec<String> {
         let mut changes = Vec::new();
         for (path, seen) in &self.seen {
@@ -96,7 +96,7 @@ impl Picture {
         changes
     }
 
-    /// Every path in the picture, in order.
+    /// Returns every path in the snapshot, in order.
     pub fn paths(&self) -> impl Iterator<Item = &Path> {
         self.seen.keys().map(PathBuf::as_path)
     }
@@ -130,7 +130,7 @@ fn look(path: &Path) -> Option<Seen> {
         if metadata.len() > CONTENT_MAX {
             (metadata.len(), modified).hash(&mut hasher);
         } else {
-            // A file that cannot be read is like one that cannot be read later.
+            // An unreadable file equals a file that is unreadable later.
             fs::read(path).ok().hash(&mut hasher);
         }
         "file"

@@ -1,4 +1,4 @@
-//! The end of everything a session started, so that no test leaves a process behind; and what a process holds.
+//! Runs and kills the processes of a session, so that no test leaves one behind; and measures their memory.
 
 use std::fs::{self, File};
 use std::io;
@@ -10,20 +10,20 @@ use std::time::{Duration, Instant};
 
 use crate::room::Room;
 
-/// How a session ended and what it printed.
+/// The result and the output of a session's program.
 #[derive(Debug)]
 pub(crate) struct Ended {
     pub(crate) stdout: String,
     pub(crate) stderr: String,
-    /// The exit code; `None` when a signal ended it.
+    /// The exit code; `None` if a signal ended it.
     pub(crate) exit: Option<i32>,
     pub(crate) elapsed: Duration,
 }
 
-/// Runs the program of a session, and ends whatever it left behind.
+/// Runs the program of a session, and kills all processes that it left behind.
 ///
 /// # Errors
-/// When it cannot be started or has not ended at the deadline.
+/// It cannot be started or has not ended within the time limit.
 pub(crate) fn run(mut command: Command, room: &Room, deadline: Duration) -> io::Result<Ended> {
     let (stdout, stderr) = (room.path("stdout"), room.path("stderr"));
     command.stdin(Stdio::null());
@@ -33,7 +33,7 @@ pub(crate) fn run(mut command: Command, room: &Room, deadline: Duration) -> io::
     let started = Instant::now();
     let exit = wait(in_own_group(&mut command).spawn()?, deadline)?;
     let elapsed = started.elapsed();
-    // What the agent's shell started stands in groups of its own.
+    // Processes started by the agent's shell are in other process groups.
     kill_of_home(&room.home());
     let stderr = String::from_utf8_lossy(&fs::read(stderr)?).into_owned();
     let stdout = String::from_utf8_lossy(&fs::read(stdout)?).into_owned();
@@ -49,7 +49,7 @@ pub(crate) fn run(mut command: Command, room: &Room, deadline: Duration) -> io::
     })
 }
 
-/// Waits for `child`; past the deadline its group is killed and there is no status.
+/// Waits for `child`; after the deadline, its group is killed and there is no status.
 fn wait(mut child: Child, deadline: Duration) -> io::Result<Option<ExitStatus>> {
     let group = child.id();
     let (ended, end) = mpsc::channel::<()>();
@@ -66,19 +66,19 @@ fn wait(mut child: Child, deadline: Duration) -> io::Result<Option<ExitStatus>> 
     Ok((!late).then_some(status))
 }
 
-/// Makes the program the first of a process group of its own.
+/// Starts the program in a new process group.
 #[cfg(unix)]
 pub(crate) fn in_own_group(command: &mut Command) -> &mut Command {
     std::os::unix::process::CommandExt::process_group(command, 0)
 }
 
-/// Makes the program the first of a process group of its own, where there are such groups.
+/// Does nothing where there are no process groups.
 #[cfg(not(unix))]
 pub(crate) fn in_own_group(command: &mut Command) -> &mut Command {
     command
 }
 
-/// Kills a process group; one that is empty already is what is wanted.
+/// Kills a process group; an empty group is not an error.
 #[cfg(unix)]
 pub(crate) fn kill_group(group: u32) {
     use nix::sys::signal::{Signal, killpg};
@@ -87,11 +87,11 @@ pub(crate) fn kill_group(group: u32) {
     }
 }
 
-/// Kills a process group, where there are such groups.
+/// Does nothing where there are no process groups.
 #[cfg(not(unix))]
 pub(crate) fn kill_group(_group: u32) {}
 
-/// Returns the processes whose command line holds a word, oldest first.
+/// Returns the processes whose command line contains a word, ordered by id.
 #[cfg(target_os = "linux")]
 pub fn with_word(word: &str) -> Vec<u32> {
     let processes = std::fs::read_dir("/proc").into_iter().flatten().flatten();
@@ -106,7 +106,7 @@ pub fn with_word(word: &str) -> Vec<u32> {
     found
 }
 
-/// Kills one process; one that is gone already is what is wanted.
+/// Kills one process; a missing process is not an error.
 #[cfg(target_os = "linux")]
 pub fn kill(process: u32) {
     use nix::sys::signal::{Signal, kill};
@@ -115,7 +115,7 @@ pub fn kill(process: u32) {
     }
 }
 
-/// Returns the memory a process holds, in KiB; `None`: it is gone.
+/// Returns the resident memory of a process, in KiB; `None` if it has ended.
 #[cfg(target_os = "linux")]
 pub fn memory_kib(process: u32) -> Option<u64> {
     let status = std::fs::read_to_string(format!("/proc/{process}/status")).ok()?;
@@ -125,7 +125,7 @@ pub fn memory_kib(process: u32) -> Option<u64> {
     line.trim().strip_suffix("kB")?.trim().parse().ok()
 }
 
-/// Kills every process that was started with this home, which only the processes of one room were.
+/// Kills every process started with this home directory, which is unique to one room.
 #[cfg(target_os = "linux")]
 fn kill_of_home(home: &Path) {
     use nix::sys::signal::{Signal, kill};
@@ -153,6 +153,6 @@ fn kill_of_home(home: &Path) {
     }
 }
 
-/// Kills every process that was started with this home, where processes can be listed.
+/// Does nothing where processes cannot be listed.
 #[cfg(not(target_os = "linux"))]
 fn kill_of_home(_home: &Path) {}

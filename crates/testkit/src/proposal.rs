@@ -1,11 +1,11 @@
-//! What a scripted model proposes, in no client's words.
+//! Proposals of a scripted model, independent of any client.
 
 use std::fmt;
 use std::sync::Arc;
 
 use serde_json::Value;
 
-/// One thing a model wants done; paths are relative to the project.
+/// An action that a model proposes; paths are relative to the project.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Proposal {
     /// Reads a file.
@@ -13,27 +13,27 @@ pub enum Proposal {
         /// The file.
         path: String,
     },
-    /// Looks for a word in the files below a folder.
+    /// Searches for a word in the files below a folder.
     Search {
         /// The word.
         word: String,
         /// The folder.
         folder: String,
     },
-    /// Writes a file that is not there yet.
+    /// Writes a new file.
     Write {
         /// The file.
         path: String,
-        /// All of it.
+        /// Its whole content.
         content: String,
     },
     /// Replaces whole lines of a file.
     Edit {
         /// The file.
         path: String,
-        /// The lines as they are, with their ends.
+        /// The present lines, with line ends.
         old: String,
-        /// The lines as they shall be, with their ends.
+        /// The new lines, with line ends.
         new: String,
     },
     /// Runs a shell line.
@@ -41,16 +41,16 @@ pub enum Proposal {
         /// The line.
         line: String,
     },
-    /// Has a sub-agent do something.
+    /// Delegates a task to a sub-agent.
     Delegate {
-        /// What it is to do.
+        /// The task.
         task: String,
     },
     /// Calls a tool of an MCP server.
     Tool {
         /// The server, by its name in the client's settings.
         server: String,
-        /// The tool, in the server's words.
+        /// The tool, by its name on the server.
         tool: String,
         /// Its arguments.
         arguments: Value,
@@ -58,43 +58,43 @@ pub enum Proposal {
 }
 
 impl Proposal {
-    /// Reads `path`.
+    /// Returns a proposal to read `path`.
     pub fn read(path: &str) -> Proposal {
         let path = path.to_owned();
         Proposal::Read { path }
     }
 
-    /// Looks for `word` in the files below `folder`.
+    /// Returns a proposal to search for `word` in the files below `folder`.
     pub fn search(word: &str, folder: &str) -> Proposal {
         let (word, folder) = (word.to_owned(), folder.to_owned());
         Proposal::Search { word, folder }
     }
 
-    /// Writes `content` to the new file `path`.
+    /// Returns a proposal to write `content` to the new file `path`.
     pub fn write(path: &str, content: &str) -> Proposal {
         let (path, content) = (path.to_owned(), content.to_owned());
         Proposal::Write { path, content }
     }
 
-    /// Replaces the lines `old` of `path` by `new`.
+    /// Returns a proposal to replace the lines `old` of `path` by `new`.
     pub fn edit(path: &str, old: &str, new: &str) -> Proposal {
         let (path, old, new) = (path.to_owned(), old.to_owned(), new.to_owned());
         Proposal::Edit { path, old, new }
     }
 
-    /// Has a sub-agent do `task`.
+    /// Returns a proposal to delegate `task` to a sub-agent.
     pub fn delegate(task: &str) -> Proposal {
         let task = task.to_owned();
         Proposal::Delegate { task }
     }
 
-    /// Runs `line`.
+    /// Returns a proposal to run `line`.
     pub fn shell(line: &str) -> Proposal {
         let line = line.to_owned();
         Proposal::Shell { line }
     }
 
-    /// Calls `tool` of `server`.
+    /// Returns a proposal to call `tool` of `server`.
     pub fn tool(server: &str, tool: &str, arguments: Value) -> Proposal {
         let (server, tool) = (server.to_owned(), tool.to_owned());
         Proposal::Tool {
@@ -105,14 +105,14 @@ impl Proposal {
     }
 }
 
-/// The line that looks for `word` below `folder`, where a client offers nothing but a shell for it.
+/// Returns the line that searches for `word` below `folder`, for clients that can only use a shell for it.
 pub(crate) fn search_line(word: &str, folder: &str) -> String {
     format!("grep -rn {word} {folder}")
 }
 
 type Turn = dyn Fn(usize) -> Option<Proposal> + Send + Sync;
 
-/// What the model proposes at each turn; one call a turn, the next when its result came back.
+/// The model's proposal at each turn: one call per turn, the next after its result.
 #[derive(Clone)]
 pub struct Script(Arc<Turn>);
 
@@ -123,12 +123,12 @@ impl fmt::Debug for Script {
 }
 
 impl Script {
-    /// One proposal after the other, then the end.
+    /// Makes the given proposals one after the other, then ends.
     pub fn calls(proposals: Vec<Proposal>) -> Script {
         Script::new(move |turn| proposals.get(turn).cloned())
     }
 
-    /// Proposes by a function of the turn; a client may ask for the same turn more than once.
+    /// Makes proposals by a function of the turn; a client may request the same turn more than once.
     pub fn new(propose: impl Fn(usize) -> Option<Proposal> + Send + Sync + 'static) -> Script {
         Script(Arc::new(propose))
     }

@@ -1,9 +1,8 @@
-//! A model provider on 127.0.0.1 that speaks every protocol of models, and fails as a test wants it to.
+//! A model provider on 127.0.0.1 that speaks every model protocol, and fails as a test demands.
 //!
-//! The path of a request says which protocol is spoken, so that one provider
-//! serves our own client and the real ones. What is said is a function of the
-//! request: of its number, and of the messages in it, so that a client that
-//! repeats one gets the same again.
+//! The path of a request determines the protocol, so that one provider serves our own client and the real ones. The
+//! answer is a function of the request: of its number, and of the messages in it, so that a client that repeats a
+//! request can get the same answer again.
 
 #![expect(
     clippy::indexing_slicing,
@@ -26,52 +25,52 @@ use crate::server::{Answer, Server};
 pub use request::{Call, ModelRequest, calls};
 pub use wire::{Wire, stream};
 
-/// Requests answered from a script; any further one gets an error that is final.
+/// Maximum number of requests answered from a script; any further one gets a permanent error.
 const REQUESTS_MAX: usize = 10_000;
-/// Requests of a real client answered from a script; any further answer ends the turn.
+/// Maximum number of requests of a real client answered from a script; any further answer ends the turn.
 const SESSION_REQUESTS_MAX: usize = 200;
 
-/// A part of what a model says.
+/// A part of a model's message.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Say {
     /// Text.
     Text(String),
-    /// Thinking, signed where the protocol signs it.
+    /// Thinking, signed if the protocol signs it.
     Thinking(String),
-    /// A call, with the text of its arguments.
+    /// A call.
     Call {
         /// The tool.
         name: String,
-        /// The arguments as they are written, which need not be JSON where the protocol has them as text.
+        /// The arguments as text, which need not be JSON in protocols that send them as text.
         arguments: String,
-        /// What kind of tool is called.
+        /// The kind of tool.
         tool: Tool,
     },
 }
 
-/// A kind of tool; only the Responses protocol tells them apart.
+/// A kind of tool; only the Responses protocol distinguishes them.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Tool {
     /// A function.
     Function,
-    /// A function of this namespace.
+    /// A function in this namespace.
     In(String),
     /// A tool that takes plain text.
     Text,
 }
 
-/// Says text.
+/// Returns a text part.
 pub fn text(text: impl Into<String>) -> Say {
     Say::Text(text.into())
 }
 
-/// Calls a tool.
+/// Returns a call of a tool.
 pub fn call(name: impl Into<String>, arguments: impl Borrow<Value>) -> Say {
     let arguments: &Value = arguments.borrow();
     raw_call(name, arguments.to_string())
 }
 
-/// Calls a tool with arguments as they are written.
+/// Returns a call of a tool with arguments exactly as written.
 pub fn raw_call(name: impl Into<String>, arguments: impl Into<String>) -> Say {
     Say::Call {
         name: name.into(),
@@ -80,18 +79,18 @@ pub fn raw_call(name: impl Into<String>, arguments: impl Into<String>) -> Say {
     }
 }
 
-/// Why a message ends.
+/// The reason why a message ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Stop {
-    /// The model is done, or wants its tools.
+    /// The model is done, or waits for its tools.
     Done,
-    /// The limit of output is reached.
+    /// The output limit was reached.
     Length,
-    /// The provider will not say it.
+    /// The provider refuses to generate the content.
     Refused,
 }
 
-/// What is sent back to one request.
+/// The response to a request.
 #[derive(Debug, Clone)]
 pub struct Reply {
     what: What,
@@ -119,60 +118,60 @@ impl Reply {
         }
     }
 
-    /// A whole message.
+    /// Returns a complete message.
     pub fn say(said: Vec<Say>) -> Reply {
         Reply::stopped(said, Stop::Done)
     }
 
-    /// A whole message that ends for that reason.
+    /// Returns a complete message that ends for this reason.
     pub fn stopped(said: Vec<Say>, stop: Stop) -> Reply {
         Reply::new(What::Say(said, stop))
     }
 
-    /// An error of HTTP with that body.
+    /// Returns an HTTP error with a JSON body.
     pub fn status(status: u16, body: &Value) -> Reply {
         Reply::new(What::Status(status, body.to_string()))
     }
 
-    /// An error of HTTP with a body that is not JSON.
+    /// Returns an HTTP error with a body that is not JSON.
     pub fn page(status: u16, body: &str) -> Reply {
         Reply::new(What::Status(status, body.to_owned()))
     }
 
-    /// These bytes, as a stream.
+    /// Returns these bytes as a stream.
     pub fn raw(body: impl Into<Vec<u8>>) -> Reply {
         Reply::new(What::Raw(body.into()))
     }
 
-    /// The same, with another header.
+    /// Adds a header.
     #[must_use]
     pub fn with_header(mut self, name: &str, value: &str) -> Reply {
         self.headers.push((name.to_owned(), value.to_owned()));
         self
     }
 
-    /// The same, in pieces of so many bytes.
+    /// Sends the body in pieces of this many bytes.
     #[must_use]
     pub fn in_pieces(mut self, bytes: usize) -> Reply {
         self.piece_bytes = bytes.max(1);
         self
     }
 
-    /// The same, but the connection breaks after so many bytes.
+    /// Breaks the connection after this many bytes.
     #[must_use]
     pub fn broken_at(mut self, bytes: usize) -> Reply {
         self.cut = Some((bytes, End::Broken));
         self
     }
 
-    /// The same, but it ends after so many bytes as if that were all.
+    /// Ends the body after this many bytes as if it were complete.
     #[must_use]
     pub fn ended_at(mut self, bytes: usize) -> Reply {
         self.cut = Some((bytes, End::Whole));
         self
     }
 
-    /// The same, but nothing more comes after so many bytes.
+    /// Sends nothing more after this many bytes.
     #[must_use]
     pub fn silent_at(mut self, bytes: usize) -> Reply {
         self.cut = Some((bytes, End::Silent));
@@ -221,7 +220,7 @@ impl From<Vec<Say>> for Reply {
 
 type Replying = dyn Fn(&ModelRequest) -> Reply + Send + Sync;
 
-/// What is sent back to each request.
+/// A function that gives the response to each request.
 #[derive(Clone)]
 pub struct Script(Arc<Replying>);
 
@@ -239,7 +238,7 @@ impl Script {
         Script(Arc::new(move |asked| reply(asked).into()))
     }
 
-    /// One message after the other, by the messages of the model that the request has; then `done`.
+    /// Sends the given messages, by the number of the model's messages in the request; then `done`.
     pub fn turns(turns: Vec<Vec<Say>>) -> Script {
         Script::new(move |asked| {
             let said = turns.get(asked.turn).cloned();
@@ -247,7 +246,7 @@ impl Script {
         })
     }
 
-    /// One call after the other, the next one whenever results came back; then `done`.
+    /// Makes the given calls, the next one after each round of results; then `done`.
     pub fn calls(calls: Vec<Say>) -> Script {
         Script::new(move |asked| {
             let call = calls.get(asked.rounds()).cloned();
@@ -255,7 +254,7 @@ impl Script {
         })
     }
 
-    /// One reply after the other, by the number of the request; then the last again.
+    /// Sends the given replies, by the number of the request; then repeats the last.
     pub fn replies(replies: Vec<Reply>) -> Script {
         Script::new(move |asked| {
             let reply = replies.get(asked.number).or_else(|| replies.last());
@@ -265,7 +264,7 @@ impl Script {
         })
     }
 
-    /// The same, but these come first, by the number of the request.
+    /// Sends these replies to the first requests instead.
     #[must_use]
     pub fn after(self, first: Vec<Reply>) -> Script {
         Script::new(move |asked| match first.get(asked.number) {
@@ -274,10 +273,10 @@ impl Script {
         })
     }
 
-    /// The same, for a session of a real client.
+    /// Adapts the script to a session of a real client.
     ///
-    /// A request without tools is a side request and gets a word, a session without end is ended, and
-    /// each conversation of Claude Code has calls with ids of its own.
+    /// A request without tools is a side request and gets a short answer, an endless session is ended, and each
+    /// conversation of Claude Code has unique call ids.
     #[must_use]
     pub fn in_session(self) -> Script {
         Script::new(move |asked| {
@@ -310,17 +309,17 @@ impl Provider {
         Ok(Provider { server, asked })
     }
 
-    /// Its address, for any of the variables that name one.
+    /// Returns its address, for environment variables that set a base URL.
     pub fn url(&self) -> String {
         self.server.url()
     }
 
-    /// How many connections were taken so far.
+    /// Returns the number of connections accepted so far.
     pub fn connections(&self) -> usize {
         self.server.connections()
     }
 
-    /// Every request for a message so far, in order of arrival.
+    /// Returns every request for a message so far, in order of arrival.
     pub fn asked(&self) -> Vec<ModelRequest> {
         self.asked
             .lock()

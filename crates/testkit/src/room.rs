@@ -1,4 +1,4 @@
-//! A place of its own for one test: a project, a home, a state directory, and no variable of this machine.
+//! An isolated place for one test: a project, a home, a state directory, and its own environment variables.
 
 use std::ffi::OsStr;
 use std::fs;
@@ -8,7 +8,7 @@ use std::process::{Command, Output};
 
 use tempfile::TempDir;
 
-/// Returns `directory`, or the home directory where that is below a temporary one.
+/// Returns `directory`, or the home directory if `directory` is a temporary one.
 pub fn no_temporary(directory: &Path) -> PathBuf {
     let temporary = [std::env::temp_dir(), "/tmp".into(), "/var/tmp".into()];
     let is_temporary = temporary.iter().any(|one| directory.starts_with(one));
@@ -16,19 +16,19 @@ pub fn no_temporary(directory: &Path) -> PathBuf {
     home.unwrap_or_else(|| directory.to_owned())
 }
 
-/// A git project and the directories of the person who works in it; gone when dropped.
+/// A git project and the directories of the person who works in it; removed on drop.
 #[derive(Debug)]
 pub struct Room {
     directory: TempDir,
 }
 
 impl Room {
-    /// Makes an empty project, a home, and state and configuration directories.
+    /// Creates an empty project, a home, and state and configuration directories.
     pub fn new() -> io::Result<Room> {
         Room::new_in(&std::env::temp_dir())
     }
 
-    /// The same below `directory`: for tests in which temporary directories are writable and the rest is not.
+    /// Creates a room below `directory`, for tests in which temporary directories are writable and others are not.
     pub fn new_in(directory: &Path) -> io::Result<Room> {
         fs::create_dir_all(directory)?;
         let directory = tempfile::Builder::new()
@@ -50,46 +50,46 @@ impl Room {
         Ok(room)
     }
 
-    /// The same below `directory`, or below the home directory where that is a temporary one.
+    /// Creates a room below `directory`, or below the home directory if `directory` is a temporary one.
     pub fn new_in_no_temporary(directory: &Path) -> io::Result<Room> {
         Room::new_in(&no_temporary(directory))
     }
 
-    /// The project directory, a git repository.
+    /// Returns the project directory, a git repository.
     pub fn project(&self) -> PathBuf {
         self.path("project")
     }
 
-    /// The person's home directory.
+    /// Returns the person's home directory.
     pub fn home(&self) -> PathBuf {
         self.path("home")
     }
 
-    /// What `XDG_STATE_HOME` names.
+    /// Returns the value of `XDG_STATE_HOME`.
     pub fn state(&self) -> PathBuf {
         self.path("state")
     }
 
-    /// What `XDG_CONFIG_HOME` names.
+    /// Returns the value of `XDG_CONFIG_HOME`.
     pub fn config(&self) -> PathBuf {
         self.path("config")
     }
 
-    /// A path of the room outside the project.
+    /// Returns a path in the room outside the project.
     pub fn path(&self, relative: &str) -> PathBuf {
-        // A temporary directory may be a link (macOS); clients report resolved paths.
+        // The temporary directory may be a link (on macOS), while clients report resolved paths.
         let root = self.directory.path();
         root.canonicalize()
             .unwrap_or_else(|_| root.to_owned())
             .join(relative)
     }
 
-    /// A path below the project, as text for tool inputs.
+    /// Returns a path below the project, as text for tool inputs.
     pub fn file(&self, relative: &str) -> String {
         self.project().join(relative).to_string_lossy().into_owned()
     }
 
-    /// Writes a file of the project, with the directories above it.
+    /// Writes a file of the project, and creates its parent directories.
     pub fn write(&self, relative: &str, text: &str) -> io::Result<PathBuf> {
         let path = self.project().join(relative);
         if let Some(above) = path.parent() {
@@ -99,14 +99,14 @@ impl Room {
         Ok(path)
     }
 
-    /// Makes a workflow the policy of the project; `config` is what else its configuration holds.
+    /// Makes a workflow the policy of the project; `config` is the rest of its configuration.
     pub fn write_policy(&self, workflow: &serde_json::Value, config: &str) -> io::Result<()> {
         self.write(".interlock/workflows/policy.json", &workflow.to_string())?;
         let config = format!("workflow = \"policy\"\n{config}");
         self.write(".interlock/config.toml", &config).map(drop)
     }
 
-    /// Reads a file of the project; `None` when it does not exist.
+    /// Reads a file of the project; returns `None` if it does not exist.
     pub fn read(&self, relative: &str) -> Option<String> {
         fs::read_to_string(self.project().join(relative)).ok()
     }
@@ -119,12 +119,12 @@ impl Room {
         Ok(path)
     }
 
-    /// Makes `program` found under `name`, before any other program of that name.
+    /// Installs `program` as `name`, with precedence over other programs of that name.
     pub fn install(&self, name: &str, program: &Path) -> io::Result<()> {
         link(program, &self.path("bin").join(name))
     }
 
-    /// A program in the project with the room's environment and nothing else of this machine but `PATH`.
+    /// Returns a command in the project, with only the room's environment and the machine's `PATH`.
     pub fn command(&self, program: impl AsRef<OsStr>) -> Command {
         let mut command = Command::new(program);
         command.current_dir(self.project()).env_clear();
@@ -132,7 +132,7 @@ impl Room {
         command
     }
 
-    /// The variables every program of the room sees.
+    /// Returns the environment variables of every program in the room.
     pub fn environment(&self) -> Vec<(&'static str, PathBuf)> {
         let mut path = self.path("bin").into_os_string();
         path.push(":");
@@ -149,7 +149,7 @@ impl Room {
     }
 }
 
-/// Turns an unsuccessful end of a program into an error that holds what it printed.
+/// Returns an error with the program's output unless it succeeded.
 pub fn expect_success(what: &str, output: &Output) -> io::Result<()> {
     if output.status.success() {
         return Ok(());

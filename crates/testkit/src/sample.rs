@@ -1,16 +1,16 @@
-//! A sample of what a long test plays, another one each day.
+//! Selects a sample of the cases of a long test, a different one each day.
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
 const SECONDS_A_DAY: u64 = 24 * 60 * 60;
 
-/// Tells whether a test plays all that it has: the commands that take their time set `INTERLOCK_WHOLE`.
+/// Returns whether a test runs all its cases; commands that may take their time set `INTERLOCK_WHOLE`.
 #[must_use]
 pub fn is_whole() -> bool {
     std::env::var_os("INTERLOCK_WHOLE").is_some()
 }
 
-/// Tells whether number `index` is in today's sample, one part in `parts`; everything is where the whole is played.
+/// Returns whether case `index` is in today's sample, one of `parts`; always true if all cases run.
 #[must_use]
 pub fn has(index: usize, parts: usize) -> bool {
     is_whole() || index % parts.max(1) == today() % parts.max(1)

@@ -1,4 +1,4 @@
-//! The listening half of every scripted model: requests on 127.0.0.1, answered by one function.
+//! The server of every scripted model: answers requests on 127.0.0.1 by a function.
 
 use std::io::{self, BufReader};
 use std::net::{SocketAddr, TcpListener, TcpStream};
@@ -11,19 +11,19 @@ use serde_json::Value;
 
 use crate::http::{self, End, HttpRequest};
 
-/// How long a connection may stay silent before it is closed.
+/// Time after which a silent connection is closed.
 const SILENCE_MAX: Duration = Duration::from_secs(60);
 
-/// What is sent back to one request.
+/// The response to a request.
 #[derive(Debug)]
 pub(crate) enum Answer {
-    /// All at once.
+    /// Sent at once.
     Plain {
         status: &'static str,
         kind: &'static str,
         body: Vec<u8>,
     },
-    /// Piece by piece.
+    /// Sent piece by piece.
     Pieces {
         status: String,
         headers: Vec<(String, String)>,
@@ -33,17 +33,17 @@ pub(crate) enum Answer {
 }
 
 impl Answer {
-    /// A JSON document.
+    /// Returns a response with a JSON document.
     pub(crate) fn json(body: &Value) -> Answer {
         Answer::new("200 OK", "application/json", body.to_string())
     }
 
-    /// Nothing but success.
+    /// Returns an empty response with success.
     pub(crate) fn empty() -> Answer {
         Answer::new("200 OK", "application/json", String::new())
     }
 
-    /// A JSON document that says there is no such thing.
+    /// Returns a response with status 404 and a JSON document.
     pub(crate) fn missing(body: &Value) -> Answer {
         Answer::new("404 Not Found", "application/json", body.to_string())
     }
@@ -63,7 +63,7 @@ pub(crate) struct Server {
 }
 
 impl Server {
-    /// Answers every request on a free port of 127.0.0.1 by `answer`, in threads of their own.
+    /// Answers every request on a free port of 127.0.0.1 by `answer`, each connection on its own thread.
     pub(crate) fn start(
         answer: impl Fn(&HttpRequest) -> io::Result<Answer> + Send + Sync + 'static,
     ) -> io::Result<Server> {
@@ -81,7 +81,7 @@ impl Server {
                 let Ok(stream) = stream else { continue };
                 taken.fetch_add(1, Ordering::SeqCst);
                 let answer = Arc::clone(&answer);
-                // A connection that breaks is the client's affair; the test sees a session that did not end well.
+                // A broken connection is the client's concern; the test sees a session that did not succeed.
                 thread::spawn(move || drop(converse(stream, &*answer)));
             }
         });
@@ -92,12 +92,12 @@ impl Server {
         })
     }
 
-    /// How many connections were taken.
+    /// Returns the number of accepted connections.
     pub(crate) fn connections(&self) -> usize {
         self.connections.load(Ordering::SeqCst)
     }
 
-    /// Where a client finds it.
+    /// Returns the URL of the server.
     pub(crate) fn url(&self) -> String {
         format!("http://{}", self.address)
     }
@@ -106,7 +106,7 @@ impl Server {
 impl Drop for Server {
     fn drop(&mut self) {
         self.stopped.store(true, Ordering::SeqCst);
-        // Wakes the accepting thread, which then sees that it is over.
+        // Wakes the accepting thread, which then stops.
         drop(TcpStream::connect(self.address));
     }
 }

@@ -1,4 +1,4 @@
-//! A pseudo-terminal in place of a person's.
+//! A pseudo-terminal that stands in for a person's.
 
 use std::{
     fs::File,
@@ -13,22 +13,22 @@ use std::{
 use nix::pty::{Winsize, openpty};
 use rustix::termios::tcsetwinsize;
 
-/// Longest that anything is waited for before a test fails.
+/// Time limit for any wait, after which the test fails.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 /// Runs a command whose standard input is a terminal.
 ///
 /// # Errors
-/// No pseudo-terminal can be had, or the command cannot be started.
+/// No pseudo-terminal is available, or the command cannot be started.
 pub fn output(command: &mut Command) -> io::Result<Output> {
     let terminal = openpty(None, None)?;
     command.stdin(Stdio::from(terminal.slave)).output()
 }
 
-/// Starts a command whose standard input is a terminal, which is there as long as the first of the two.
+/// Starts a command whose standard input is a terminal, which exists until the returned file is dropped.
 ///
 /// # Errors
-/// No pseudo-terminal can be had, or the command cannot be started.
+/// No pseudo-terminal is available, or the command cannot be started.
 pub fn started(command: &mut Command) -> io::Result<(File, Child)> {
     let terminal = openpty(None, None)?;
     let child = command.stdin(Stdio::from(terminal.slave)).spawn()?;
@@ -38,18 +38,18 @@ pub fn started(command: &mut Command) -> io::Result<(File, Child)> {
 /// Runs a command at a terminal on which `typed` has been typed.
 ///
 /// # Errors
-/// No pseudo-terminal can be had, or the command cannot be started.
+/// No pseudo-terminal is available, or the command cannot be started.
 pub fn answered(command: &mut Command, typed: &str) -> io::Result<Output> {
     let terminal = openpty(None, None)?;
-    // The terminal keeps the line until somebody reads it.
+    // The terminal buffers the line until it is read.
     File::from(terminal.master.try_clone()?).write_all(typed.as_bytes())?;
     command.stdin(Stdio::from(terminal.slave)).output()
 }
 
-/// Starts a command whose standard error is a terminal that nobody holds any more.
+/// Runs a command whose standard error is a terminal that has been closed.
 ///
 /// # Errors
-/// No pseudo-terminal can be had, or the command cannot be started.
+/// No pseudo-terminal is available, or the command cannot be started.
 pub fn lost(command: &mut Command) -> io::Result<Output> {
     let terminal = openpty(None, None)?;
     command.stdin(Stdio::null()).stdout(Stdio::piped());
@@ -65,17 +65,17 @@ pub struct Terminal {
     seen: Arc<(Mutex<Seen>, Condvar)>,
 }
 
-/// What has come out of the program.
+/// The program's output so far.
 struct Seen {
     screen: vt100::Parser,
     over: bool,
 }
 
 impl Terminal {
-    /// Starts `command` in a terminal of its own with this many rows and columns.
+    /// Starts `command` in a new terminal with this many rows and columns.
     ///
     /// # Errors
-    /// No pseudo-terminal can be had, or the command cannot be started.
+    /// No pseudo-terminal is available, or the command cannot be started.
     pub fn start(command: &Command, rows: u16, columns: u16) -> io::Result<Self> {
         let size = Winsize {
             ws_row: rows,
@@ -84,7 +84,7 @@ impl Terminal {
             ws_ypixel: 0,
         };
         let pty = openpty(Some(&size), None)?;
-        // Its own session, so that a new size reaches it as a signal.
+        // A separate session, so that a resize reaches it as a signal.
         let mut inside = Command::new("setsid");
         inside.args(["--ctty", "--wait"]).arg(command.get_program());
         inside.args(command.get_args()).env_clear();
@@ -115,7 +115,7 @@ impl Terminal {
         thread::spawn(move || {
             let mut bytes = [0; 4096];
             loop {
-                // A terminal nobody has open any more is an error on this side.
+                // Reading fails when nobody has the terminal open any more.
                 let count = reader.read(&mut bytes).unwrap_or(0);
                 let mut seen = lock(&told.0);
                 seen.screen.process(bytes.get(..count).unwrap_or_default());
@@ -136,15 +136,15 @@ impl Terminal {
     /// Types `text`.
     ///
     /// # Errors
-    /// The terminal is gone.
+    /// The terminal is closed.
     pub fn press(&mut self, text: &str) -> io::Result<()> {
         self.master.write_all(text.as_bytes())
     }
 
-    /// Changes the size.
+    /// Resizes the terminal.
     ///
     /// # Errors
-    /// The terminal is gone.
+    /// The terminal is closed.
     pub fn resize(&self, rows: u16, columns: u16) -> io::Result<()> {
         lock(&self.seen.0)
             .screen
@@ -159,19 +159,19 @@ impl Terminal {
         Ok(tcsetwinsize(&self.master, size)?)
     }
 
-    /// Returns what is on the screen now.
+    /// Returns the current text of the screen.
     #[must_use]
     pub fn screen(&self) -> String {
         lock(&self.seen.0).screen.screen().contents()
     }
 
-    /// Tells whether the program has the alternate screen, which it must give back.
+    /// Returns whether the program uses the alternate screen, which it must leave again.
     #[must_use]
     pub fn is_taken_over(&self) -> bool {
         lock(&self.seen.0).screen.screen().alternate_screen()
     }
 
-    /// Tells whether anything on the screen has a colour.
+    /// Returns whether any cell of the screen has a color.
     #[must_use]
     pub fn is_coloured(&self) -> bool {
         let seen = lock(&self.seen.0);
@@ -186,10 +186,10 @@ impl Terminal {
         })
     }
 
-    /// Waits until the screen is as wanted.
+    /// Waits until the screen satisfies `is`.
     ///
     /// # Errors
-    /// It never is; the error holds the screen.
+    /// It does not within the time limit; the error contains the screen.
     pub fn wait_for(&self, what: &str, is: impl Fn(&str) -> bool) -> io::Result<String> {
         let began = Instant::now();
         let mut seen = lock(&self.seen.0);
@@ -210,11 +210,11 @@ impl Terminal {
     /// Waits for the end of the program.
     ///
     /// # Errors
-    /// It never ends; the error holds the screen.
+    /// It does not end in time; the error contains the screen.
     pub fn end(&mut self) -> io::Result<ExitStatus> {
         let began = Instant::now();
         let mut seen = lock(&self.seen.0);
-        // The last that has the terminal open ends it.
+        // The terminal ends when the last process that has it open closes it.
         while !seen.over {
             let left = PATIENCE.saturating_sub(began.elapsed());
             if left.is_zero() {
@@ -243,7 +243,7 @@ impl Drop for Terminal {
     }
 }
 
-/// The reader's screen is never as small as to lose what a program draws beside the edge.
+/// Returns a screen size, with a minimum below which drawing at the edge would be lost.
 fn some(count: u16) -> NonZeroU16 {
     NonZeroU16::new(count.max(4)).unwrap_or(NonZeroU16::MIN)
 }

@@ -1,4 +1,4 @@
-//! What the end-to-end tests rely on, shown with the real Claude Code and a hook that is a shell script.
+//! Assumptions of the end-to-end tests, checked with the real Claude Code and a hook that is a shell script.
 
 use std::time::{Duration, Instant};
 
@@ -7,7 +7,7 @@ use interlock_testkit::provider::{Call, Say, Script, call, text};
 use interlock_testkit::room::Room;
 use serde_json::{Value, json};
 
-/// Denies `Edit`, asks about `Write`, says nothing about the rest, and keeps what it was told.
+/// Denies `Edit`, asks about `Write`, says nothing about the rest, and stores its input.
 const HOOK: &str = r#"
 input=$(cat)
 printf '%s\n' "$input" >> "$XDG_STATE_HOME/hooks.jsonl"
@@ -20,7 +20,7 @@ case $input in
 esac
 "#;
 
-/// A room whose hook is the shell script `body` on `events`, with the stub server as a project server.
+/// Returns a room whose hook is the shell script `body` on `events`, with the stub server as a project server.
 fn room_with_hook(events: &[&str], body: &str) -> Room {
     let room = Room::new().unwrap();
     let hook = room.script("hook", body).unwrap();
@@ -56,7 +56,7 @@ fn guarded_room() -> Room {
     )
 }
 
-/// The hook inputs in order, each with its event and the tool's name or command.
+/// Returns the hook inputs in order, each with its event and the tool's name or command.
 fn hook_inputs(room: &Room) -> Vec<Value> {
     let all = std::fs::read_to_string(room.state().join("hooks.jsonl")).unwrap();
     all.lines()
@@ -80,7 +80,7 @@ fn hook_order(room: &Room) -> Vec<String> {
     order.collect()
 }
 
-/// The calls of one session in which nothing but the hook stops them.
+/// Returns the calls of a session in which only the hook stops calls.
 fn session(version: Version, room: &Room, script: Script) -> Vec<Call> {
     let outcome = Session::new(version, room, script).run().unwrap();
     assert_eq!(outcome.exit, Some(0), "{}", outcome.stderr);
@@ -124,7 +124,7 @@ fn a_denial_reaches_the_model_and_nothing_is_written(version: Version) {
     assert_eq!(room.read("a.txt").as_deref(), Some("one\n"));
 }
 
-/// Project servers need no trust in a session without a person, but their tools need a yes.
+/// Project servers need no trust in a session without a person, but their tools need a permission.
 fn a_project_server_is_offered_and_its_calls_need_a_yes(version: Version) {
     let room = guarded_room();
     let ping = Script::calls(vec![call("mcp__stub__ping", json!({"say": "hello"}))]);
@@ -141,7 +141,7 @@ fn a_project_server_is_offered_and_its_calls_need_a_yes(version: Version) {
     assert!(matches!(&calls[..], [ping] if ping.failed), "{calls:#?}");
 }
 
-/// A hook that allows is the yes, and what it injects reaches the model.
+/// A hook that allows a call is that permission, and the text it injects reaches the model.
 fn an_allowing_hook_is_the_yes_and_injects_text(version: Version) {
     let body = r#"
 case $(cat) in
@@ -253,7 +253,7 @@ fn a_sub_agent_is_judged_under_its_own_id(version: Version) {
     assert_eq!(agent_of("Agent"), None);
 }
 
-/// The older version ignores `onFailure`; both take exit code 2 as a no.
+/// The older version ignores `onFailure`; both versions take exit code 2 as a denial.
 fn a_hook_that_dies_blocks_only_where_on_failure_is_known(version: Version) {
     let dies = [
         ("kill -9 $$", version == Version::V2_1_197),
@@ -272,7 +272,7 @@ fn a_hook_that_dies_blocks_only_where_on_failure_is_known(version: Version) {
 }
 
 fn a_session_that_does_not_end_is_killed_with_all_it_started(version: Version) {
-    // How long a client takes to begin is the machine's: it is given more until it has.
+    // How long a client takes to start depends on the machine: it gets more time until it has started.
     let begun = [3, 10, 30, 120].into_iter().find_map(|seconds| {
         let room = guarded_room();
         let endless = bash("echo $$ > id.txt; tail -f /dev/null");
@@ -284,9 +284,9 @@ fn a_session_that_does_not_end_is_killed_with_all_it_started(version: Version) {
     });
     let id = begun.unwrap();
     let command = format!("/proc/{}/cmdline", id.trim());
-    // A killed process may still wait for its parent to take note; then it has no command line any more.
+    // A killed process may still be a zombie, which has no command line any more.
     let gone = || std::fs::read_to_string(&command).map_or(true, |line| line.is_empty());
-    // The system takes its time to end what was killed.
+    // The system takes some time to end a killed process.
     let patience = Instant::now() + Duration::from_secs(20);
     while !gone() && Instant::now() < patience {
         std::thread::yield_now();

@@ -1,4 +1,4 @@
-//! What the tests with real clients rely on: each carries out every kind of proposal when nobody stops it.
+//! Assumptions of the tests with real clients: each client carries out every kind of proposal when nothing stops it.
 
 use std::path::Path;
 

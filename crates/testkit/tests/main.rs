@@ -1,4 +1,4 @@
-//! The tests of this crate from outside, as one program.
+//! Integration tests of this crate, as one program.
 
 #![expect(
     clippy::indexing_slicing,

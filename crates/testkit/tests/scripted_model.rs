@@ -1,4 +1,4 @@
-//! The scripted model itself, asked by hand.
+//! The scripted model itself, called directly.
 
 use std::io::{Read, Write};
 use std::net::TcpStream;

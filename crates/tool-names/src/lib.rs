@@ -105,7 +105,7 @@ pub fn all_names(name: &str) -> &'static [&'static str] {
         .unwrap_or_default()
 }
 
-/// Tells whether a known client has a tool of exactly this name.
+/// Returns whether a known client has a tool of exactly this name.
 #[must_use]
 pub fn is_known(name: &str) -> bool {
     known().any(|tool| tool == name)

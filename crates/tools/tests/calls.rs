@@ -1,4 +1,4 @@
-//! Calls of tools that need more than files and answers to tell: servers, threads, generated texts.
+//! Tool calls that cannot be described by files and answers alone: servers, threads, generated texts.
 #![expect(clippy::unwrap_used, reason = "a failed test panics")]
 
 #[path = "support/room.rs"]

@@ -1,7 +1,7 @@
-//! Plays the cases below `cases/`: files, then calls with what each must answer and leave.
+//! Plays the cases below `cases/`: files, then calls with the expected answers and effects.
 //!
-//! After every call the whole room is compared with what it was: whatever changed must be
-//! among the writes of the call's facts, and of a call that failed nothing may have changed.
+//! After every call, the whole room is compared with its previous state: every change must be among the writes in the
+//! call's facts, and a failed call must not have changed anything.
 #![expect(clippy::unwrap_used, reason = "a failed test panics")]
 #![expect(clippy::panic, reason = "a failed test panics")]
 
@@ -19,7 +19,7 @@ use serde_json::Value;
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Case {
-    /// What it shows.
+    /// What it demonstrates.
     #[expect(dead_code, reason = "for whoever reads the case")]
     about: String,
     #[serde(default)]
@@ -28,7 +28,7 @@ struct Case {
     state: Option<Vec<String>>,
     result_bytes: Option<usize>,
     steps: Vec<Step>,
-    /// Files and their whole content at the end; `null`: not there.
+    /// Files and their whole content at the end; `null` if missing.
     #[serde(default)]
     after: BTreeMap<String, Option<String>>,
 }
@@ -40,7 +40,7 @@ struct Step {
     tool: Option<String>,
     #[serde(default)]
     arguments: Value,
-    /// Its code; without one it must succeed.
+    /// Its code; without one, it must succeed.
     code: Option<String>,
     /// The complete text.
     text: Option<String>,
@@ -49,13 +49,13 @@ struct Step {
     #[serde(default)]
     lacks: Vec<String>,
     exit: Option<i64>,
-    /// Paths its facts say it reads and writes; `protected` where it touches what is.
+    /// The read and written paths in its facts; `protected` if it touches something protected.
     reads: Option<Vec<String>>,
     writes: Option<Vec<String>>,
     lines: Option<u64>,
     protected: Option<bool>,
     malformed: Option<bool>,
-    /// Files made or replaced before the call, by somebody else.
+    /// Files created or replaced by somebody else before the call.
     #[serde(default)]
     meanwhile: BTreeMap<String, String>,
     /// The same, but after the call was judged.
@@ -73,7 +73,7 @@ fn case(path: &Path) -> datatest_stable::Result<()> {
     if let Some(bytes) = case.result_bytes {
         room.result_bytes_max = bytes;
     }
-    // Links may point to what comes later.
+    // Links may point to later files.
     for (name, content) in &case.files {
         room.make(name, content);
     }
@@ -183,7 +183,7 @@ fn check_end(room: &Room, step: &Step, end: &ToolEnd, number: usize) {
     assert!(!end.text.contains("panicked"), "{}", end.text);
 }
 
-/// Whatever changed must have been said before, and of a failed call of a file tool nothing may.
+/// Every change must be in the facts, and a failed call of a file tool must not change anything.
 fn check_tree(
     room: &Room,
     before: &BTreeMap<String, String>,
@@ -199,7 +199,7 @@ fn check_tree(
         }
         let said = facts.writes.iter().any(|write| {
             let path = write.path.as_deref().unwrap_or("/");
-            // A directory that a file lacked is made with it.
+            // A missing directory is created with its file.
             path == name || path.starts_with(&format!("{name}/")) && !before.contains_key(name)
         });
         let opaque = facts.shell.as_ref().is_some_and(|shell| {

@@ -192,7 +192,7 @@ impl<'m> Graph<'m> {
         reached
     }
 
-    /// Tells whether a state for which `wanted` holds can be reached from `starts`.
+    /// Returns whether a state for which `wanted` holds can be reached from `starts`.
     pub(super) fn leads_to(&self, starts: &[usize], wanted: impl Fn(&Node<'m>) -> bool) -> bool {
         let mut reached = vec![false; self.nodes.len()];
         let mut open: VecDeque<usize> = starts.iter().copied().collect();
@@ -251,17 +251,17 @@ fn named_states(machine: &Machine) -> impl Iterator<Item = &StateName> {
 }
 
 impl Node<'_> {
-    /// Tells whether the machine ends here.
+    /// Returns whether the machine ends here.
     pub(super) const fn is_final(&self) -> bool {
         matches!(self.state.activity, Activity::Final { .. })
     }
 
-    /// Tells whether it was made for a fork or a call.
+    /// Returns whether it was made for a fork or a call.
     pub(super) const fn is_generated(&self) -> bool {
         self.state.shown_as.is_some()
     }
 
-    /// Tells whether an agent can call tools here.
+    /// Returns whether an agent can call tools here.
     pub(super) const fn hosts_an_agent(&self) -> bool {
         matches!(self.state.activity, Activity::Await | Activity::Stage(_))
             && !self.is_generated()

@@ -317,7 +317,7 @@ fn collect_names<'g>(guard: &'g Guard, names: &mut Vec<&'g GuardName>) {
     guard.items().iter().for_each(item);
 }
 
-/// Tells whether `guard` or a guard it is made of reads an output.
+/// Returns whether `guard` or a guard it is made of reads an output.
 fn reads_output(machine: &Machine, guard: &GuardRef) -> bool {
     let reads = |guard: &Guard| match guard {
         Guard::Field(field) => field.from == Source::Output,

@@ -52,7 +52,7 @@ impl Check<'_, '_> {
         );
     }
 
-    /// Tells whether a loop through this state is bounded by it.
+    /// Returns whether a loop through this state is bounded by it.
     ///
     /// A fork is bounded by a state of its branches, a call by one of the called machine.
     fn is_bounded(&self, at: usize) -> bool {

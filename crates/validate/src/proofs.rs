@@ -93,7 +93,7 @@ impl Check<'_, '_> {
         }
     }
 
-    /// Tells whether some state up to `state` may run the command that `evidence` names.
+    /// Returns whether some state up to `state` may run the command that `evidence` names.
     fn can_end(&self, state: &StateName, evidence: &EvidenceGuard, before: &[Vec<usize>]) -> bool {
         let EvidenceOf::Command { words, .. } = &evidence.of else {
             return true;
@@ -111,7 +111,7 @@ impl Check<'_, '_> {
         here.any(|(state, counts)| counts && may_run(state, words)) || self.others_may_run(words)
     }
 
-    /// Tells whether the run may have been elsewhere than the arrows to a state show.
+    /// Returns whether the run may have been elsewhere than the arrows to a state show.
     fn leads_elsewhere(&self) -> bool {
         let spreads = |state: &State| state.activity.forks();
         !self.machine.interrupts.is_empty() || self.machine.states.values().any(spreads)
@@ -195,7 +195,7 @@ impl<'m> Search<'m, '_> {
     }
 }
 
-/// Tells whether a command that begins with `words` may run in a state.
+/// Returns whether a command that begins with `words` may run in a state.
 fn may_run(state: &State, words: &[String]) -> bool {
     match &state.activity {
         Activity::Await | Activity::Stage(_) => policy_lets(&state.policy, words),
@@ -218,7 +218,7 @@ fn policy_lets(policy: &Policy, words: &[String]) -> bool {
     entries.iter().any(|entry| go_together(&entry.words, words))
 }
 
-/// Tells whether a command runs code of the project, so that a state without a writing tool has to list it.
+/// Returns whether a command runs code of the project, so that a state without a writing tool has to list it.
 fn runs_the_project(words: &[String]) -> bool {
     let words = plain(words);
     let Some((program, rest)) = words.split_first() else {
@@ -231,7 +231,7 @@ fn runs_the_project(words: &[String]) -> bool {
     })
 }
 
-/// Tells whether one command may begin with both lists of words.
+/// Returns whether one command may begin with both lists of words.
 ///
 /// Options may stand between the words, so they are left out.
 fn go_together(entry: &[String], wanted: &[String]) -> bool {

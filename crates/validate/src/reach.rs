@@ -75,7 +75,7 @@ impl Check<'_, '_> {
         }
     }
 
-    /// Tells for each state whether an end can be reached from it.
+    /// Returns for each state whether an end can be reached from it.
     fn leads_to_an_end(&self) -> Vec<bool> {
         let nodes = self.graph.nodes();
         let mut before: Vec<Vec<usize>> = vec![Vec::new(); nodes.len()];

@@ -3,7 +3,7 @@
 use interlock_core::policy::wildcard_matches;
 use interlock_tool_names::known;
 
-/// Tells whether a client may have a tool that `pattern` names.
+/// Returns whether a client may have a tool that `pattern` names.
 ///
 /// Tools of MCP servers and the control tools are not looked up: which there
 /// are is not known here.

@@ -250,7 +250,7 @@ fn tools(
     }
 }
 
-/// Tells whether what is listed may still hold a tool that is disallowed.
+/// Returns whether what is listed may still hold a tool that is disallowed.
 fn banned_matter(listed: Option<&[String]>) -> bool {
     listed.is_none_or(|tools| tools.iter().any(|tool| tool.contains('*')))
 }

@@ -123,7 +123,7 @@ pub fn report(machine: &Machine, run: &Run, focus: Option<&FramePath>) -> Report
     }
 }
 
-/// Tells whether `run` goes on, and if not, why.
+/// Returns the status of `run`: whether it goes on, and if not, why.
 #[must_use]
 pub fn status(machine: &Machine, run: &Run) -> Status {
     match &run.phase {
@@ -164,7 +164,7 @@ fn open_status(machine: &Machine, run: &Run) -> Status {
     }
 }
 
-/// Tells whether only time or a person's answer leads `frame` on.
+/// Returns whether only time or a person's answer leads `frame` on.
 fn waits(machine: &Machine, run: &Run, path: &FramePath, frame: &Frame) -> bool {
     let stands = frame
         .stay

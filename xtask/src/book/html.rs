@@ -1,20 +1,20 @@
-//! A built page: where it leads, and what may be led to in it.
+//! The links and link targets of a built page.
 
 use std::{collections::BTreeSet, path::Path};
 
-/// What other pages need to know of a built page.
+/// The parts of a built page that the check of links needs.
 #[derive(Debug, Default)]
 pub(super) struct Html {
     /// The targets of links, images, styles and scripts.
     pub(super) links: BTreeSet<String>,
-    /// What a link may name behind `#`.
+    /// The ids that a link may name after `#`.
     ids: BTreeSet<String>,
-    /// Includes that mdBook has left as they were written.
+    /// Whether an include was not replaced by mdBook.
     left: bool,
 }
 
 impl Html {
-    /// Reads a page as mdBook writes it: with quotes around every attribute.
+    /// Parses a page written by mdBook, which quotes every attribute.
     pub(super) fn read(text: &str) -> Self {
         Self {
             links: values(text, " href=\"")
@@ -33,7 +33,7 @@ fn values<'a>(text: &'a str, before: &'static str) -> impl Iterator<Item = Strin
         .map(|value| value.replace("&amp;", "&"))
 }
 
-/// Says everything that is wrong with the pages of a folder, a line each.
+/// Returns all problems of the pages in a folder, one per line.
 pub(super) fn wrong(folder: &Path, pages: &[(String, Html)]) -> Vec<String> {
     let mut wrong = Vec::new();
     for (name, page) in pages {
@@ -83,7 +83,7 @@ mod tests {
 
     use super::{Html, wrong};
 
-    /// Checks what is wrong with pages beside the files of this crate.
+    /// Checks the problems of pages; other links are relative to this crate's folder.
     fn check(pages: &[(&str, &str)], expected: &[&str]) {
         let pages: Vec<(String, Html)> = pages
             .iter()

@@ -1,4 +1,4 @@
-//! The session as an asciinema cast, version 2: a header, then one event a line.
+//! Writes the session as an asciinema cast, version 2: a header, then one event per line.
 
 use serde_json::json;
 

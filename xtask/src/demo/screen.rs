@@ -1,14 +1,14 @@
-//! Lines as a terminal shows them: pieces in one style each, wrapped at its width.
+//! Splits lines into rows as a terminal shows them: pieces of one style each, wrapped at its width.
 
 /// Text in one style.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Piece {
     pub(super) text: String,
-    /// The name of the style; empty: as usual.
+    /// The name of the style; empty for the default.
     pub(super) style: &'static str,
 }
 
-/// Reads the colours of a line and wraps it.
+/// Parses the color codes of a line and wraps it.
 pub(super) fn rows(line: &str, columns: usize) -> Vec<Vec<Piece>> {
     let mut rows: Vec<Vec<Piece>> = vec![Vec::new()];
     let (mut style, mut column) = ("", 0);
@@ -42,7 +42,7 @@ pub(super) fn rows(line: &str, columns: usize) -> Vec<Vec<Piece>> {
     rows
 }
 
-/// Names the styles that the program uses.
+/// Returns the name of a style that the program uses.
 fn named(code: &str) -> &'static str {
     match code {
         "1" => "bold",

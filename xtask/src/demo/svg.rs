@@ -1,4 +1,4 @@
-//! The session as an animated picture that loads nothing and runs no script.
+//! Writes the session as an animated SVG that loads nothing and runs no script.
 
 use super::{COLUMNS, Line, ROWS, screen::rows};
 
@@ -8,14 +8,14 @@ const CHARACTER: usize = 84;
 const ROW: usize = 19;
 /// Space around the text in pixels.
 const MARGIN: usize = 16;
-/// Milliseconds that the end stays before it begins anew.
+/// Time in milliseconds for which the end is shown before the animation restarts.
 const END_MS: u64 = 6_000;
 
 const STYLE: &str = "text{font:14px ui-monospace,SFMono-Regular,Menlo,Consolas,'DejaVu Sans Mono',monospace;\
 white-space:pre;fill:#d7dce2}.bold{font-weight:700;fill:#fff}.dim{fill:#8b949e}.red{fill:#ff7b72}\
 .green{fill:#7ee787}.yellow{fill:#e3b341}";
 
-/// When how many rows are shown.
+/// The number of rows shown from a given time on.
 struct Step {
     at_ms: u64,
     rows: usize,
@@ -61,7 +61,7 @@ pub(super) fn write(lines: &[Line]) -> String {
         end_ms % 1000
     );
     let (whole, last) = (row * ROW, row.saturating_sub(ROWS) * ROW);
-    // Where nothing is animated, the end of the session is seen.
+    // Without animation, the end of the session is shown.
     format!(
         "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {width} {height}\" width=\"{width}\" height=\"{height}\" role=\"img\" aria-labelledby=\"title\">\n\
 <title id=\"title\">interlock demo: an agent is denied an edit while it plans, and finishes only after the tests were seen to pass and a person agreed</title>\n\
@@ -79,7 +79,7 @@ fn list(steps: &[Step], of: impl Fn(&Step) -> String) -> String {
     steps.iter().map(of).collect::<Vec<_>>().join(";")
 }
 
-/// Writes a part of the whole time as a decimal fraction.
+/// Writes a fraction of the total time as a decimal number.
 fn share(at_ms: u64, end_ms: u64) -> String {
     let millionths = at_ms * 1_000_000 / end_ms.max(1);
     format!("0.{millionths:06}")

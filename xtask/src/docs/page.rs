@@ -1,15 +1,15 @@
-//! One Markdown page: where its links lead, and which headings it has.
+//! The links and headings of a Markdown page.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-/// What other pages need to know of a page.
+/// The parts of a page that the check of links needs.
 #[derive(Debug, Default)]
 pub(super) struct Page {
-    /// Where it leads.
+    /// Its links.
     pub(super) links: Vec<Link>,
-    /// The files that mdBook puts into it, also inside of code.
+    /// The files that mdBook includes, also inside code blocks.
     pub(super) includes: Vec<Link>,
-    /// What a link may name behind `#`.
+    /// The anchors that a link may name after `#`.
     pub(super) anchors: BTreeSet<String>,
 }
 
@@ -21,7 +21,7 @@ pub(super) struct Link {
 }
 
 impl Page {
-    /// Reads links and headings; code is neither.
+    /// Parses links and headings, ignoring those in code.
     pub(super) fn read(text: &str) -> Self {
         let mut page = Self::default();
         let mut seen = BTreeMap::new();
@@ -49,7 +49,7 @@ impl Page {
         if let Some(title) = heading(text) {
             let anchor = anchor(title);
             let count = seen.entry(anchor.clone()).or_default();
-            // The second of the same name is number one.
+            // A second heading with the same text gets the suffix 1.
             self.anchors.insert(match *count {
                 0 => anchor,
                 before => format!("{anchor}-{before}"),
@@ -67,7 +67,7 @@ impl Page {
     }
 }
 
-/// Returns the files that a line includes, without the lines that are taken of them.
+/// Returns the files that a line includes, without the selected line ranges.
 fn included(line: &str) -> impl Iterator<Item = &str> {
     line.split("{{#include ").skip(1).filter_map(|rest| {
         let (what, _) = rest.split_once("}}")?;
@@ -82,7 +82,7 @@ fn heading(line: &str) -> Option<&str> {
     ((1..=6).contains(&depth) && title.starts_with(' ')).then(|| title.trim())
 }
 
-/// Makes of a heading what its page's host makes of it.
+/// Returns the anchor that the pages' host generates for a heading.
 fn anchor(title: &str) -> String {
     let mut anchor = String::new();
     for character in linked_text(title).chars() {
@@ -96,7 +96,7 @@ fn anchor(title: &str) -> String {
     anchor
 }
 
-/// Leaves of `[text](target)` only the text.
+/// Replaces each `[text](target)` by its text.
 fn linked_text(title: &str) -> String {
     let mut text = String::new();
     let mut rest = title;
@@ -107,7 +107,7 @@ fn linked_text(title: &str) -> String {
     text + rest
 }
 
-/// Blanks what stands between backticks.
+/// Removes the text between backticks.
 fn without_code(line: &str) -> String {
     let pieces: Vec<&str> = line.split('`').collect();
     let last = pieces.len().saturating_sub(1);
@@ -121,11 +121,11 @@ fn without_code(line: &str) -> String {
     text
 }
 
-/// Returns where a line's links lead: inline, by reference, in HTML.
+/// Returns the targets of a line's links: inline, by reference, in HTML.
 fn targets(line: &str) -> impl Iterator<Item = &str> {
     let inline = line.split("](").skip(1).map(|rest| {
         let rest = rest.split(')').next().unwrap_or_default();
-        // What follows a blank is a title.
+        // A title may follow after a space.
         rest.split(' ').next().unwrap_or_default()
     });
     let reference = line

@@ -1,4 +1,4 @@
-//! The archive: the program, completions, the manual, README and licence; and `SHA256SUMS` beside it.
+//! The archive: the program, completions, the manual, README and licence; beside it, `SHA256SUMS`.
 
 use std::{fs, path::Path, process::Command};
 
@@ -7,7 +7,7 @@ use anyhow::{Context as _, Result};
 use super::{Packing, VERSION, copy_own, copy_program, emptied, epoch, ran, write, write_pages};
 use crate::tools;
 
-/// Packs the archive of one target, and writes the checksums of all that lie there.
+/// Writes the archive for one target, and the checksums of all archives.
 pub(super) fn make(packing: &Packing) -> Result<()> {
     let name = format!("interlock-{VERSION}-{}", packing.target);
     let folder = packing.to.join("archive");
@@ -17,7 +17,7 @@ pub(super) fn make(packing: &Packing) -> Result<()> {
     write_pages(&packing.binary, &content)?;
     copy_own(&["LICENSE", "README.md", "CHANGELOG.md"], &content)?;
     let archive = folder.join(format!("{name}.tar.gz"));
-    // Sorted, owned by nobody in particular and of one time: the same content makes the same bytes.
+    // Sorted, with a fixed owner and time, so that the archive is reproducible.
     let mut tar = Command::new("tar");
     tar.current_dir(&folder)
         .env("GZIP", "-n")
@@ -33,7 +33,7 @@ pub(super) fn make(packing: &Packing) -> Result<()> {
     write_sums(&folder)
 }
 
-/// Writes `SHA256SUMS` of every archive and package in a folder, as `sha256sum --check` reads it.
+/// Writes `SHA256SUMS` for every archive and package in a folder, for `sha256sum --check`.
 pub(super) fn write_sums(folder: &Path) -> Result<()> {
     let mut names = Vec::new();
     for entry in fs::read_dir(folder)? {
@@ -52,7 +52,7 @@ pub(super) fn write_sums(folder: &Path) -> Result<()> {
 
 /// Returns the SHA-256 of a file.
 pub(super) fn sum(path: &Path) -> Result<String> {
-    // Where coreutils are not, Perl's program is.
+    // Without coreutils, Perl's program is used.
     let programs: [&[&str]; 2] = [&["sha256sum"], &["shasum", "-a", "256"]];
     let said = programs.iter().find_map(|words| {
         let (program, options) = words.split_first()?;

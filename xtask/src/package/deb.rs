@@ -1,4 +1,4 @@
-//! The package for Debian and its like.
+//! The package for Debian and its derivatives.
 
 use std::process::Command;
 
@@ -10,7 +10,7 @@ use super::{
 };
 use crate::tools;
 
-/// Where the pages of the program go.
+/// Install paths of the generated pages.
 const PAGES: [(&str, &str); 3] = [
     (
         "completions/interlock.bash",
@@ -26,10 +26,10 @@ const PAGES: [(&str, &str); 3] = [
     ),
 ];
 
-/// The version of glibc on the oldest system that a release is built on; older ones do not start the program.
+/// The version of glibc on the oldest system that releases are built on; the program does not start with older ones.
 const LIBC_MIN: &str = "2.35";
 
-/// Builds the package beside the archives.
+/// Builds the package in the folder of the archives.
 pub(super) fn make(packing: &Packing) -> Result<()> {
     let machine = match packing.target.split('-').next() {
         Some("x86_64") => "amd64",

@@ -1,11 +1,11 @@
-//! The formula for Homebrew, with the checksums of the archives that are there.
+//! The formula for Homebrew, with the checksums of the existing archives.
 
 use anyhow::Result;
 
 use super::{Packing, VERSION, archive::sum, write};
 use crate::tools;
 
-/// The targets of the formula, with the words that stand for their checksums.
+/// The targets of the formula, with the placeholders of their checksums.
 const TARGETS: [(&str, &str); 4] = [
     ("aarch64-apple-darwin", "@SHA256_DARWIN_ARM64@"),
     ("x86_64-apple-darwin", "@SHA256_DARWIN_X64@"),
@@ -13,7 +13,7 @@ const TARGETS: [(&str, &str); 4] = [
     ("x86_64-unknown-linux-gnu", "@SHA256_LINUX_X64@"),
 ];
 
-/// Fills the template in; a target without an archive keeps its word, so that nobody takes the formula for whole.
+/// Fills in the template; a target without an archive keeps its placeholder, so that the formula is visibly incomplete.
 pub(super) fn make(packing: &Packing) -> Result<()> {
     let template = tools::root().join("packaging/homebrew/interlock.rb");
     let mut formula = tools::read(&template)?.replace("@VERSION@", VERSION);

@@ -1,6 +1,6 @@
-//! The npm packages: `@interlock-cli/interlock`, which starts the program, and one with the program for each platform.
+//! The npm packages: `@interlock-cli/interlock`, which starts the program, and one per platform with the program.
 //!
-//! The name `interlock` belongs to others there.
+//! On npm, the name `interlock` belongs to another package.
 
 use std::{fs, path::Path};
 
@@ -10,10 +10,10 @@ use serde_json::{Value, json};
 use super::{Packing, VERSION, copy, copy_own, copy_program, emptied, ran, write};
 use crate::tools;
 
-/// What stands before the name of a platform.
+/// Scope of the packages' names.
 const SCOPE: &str = "@interlock-cli";
 
-/// The platforms: in Node's words, by the target of Rust.
+/// The platforms: Node's names of the system and machine, and Rust's target.
 const PLATFORMS: [(&str, &str, &str); 4] = [
     ("linux", "x64", "x86_64-unknown-linux-gnu"),
     ("linux", "arm64", "aarch64-unknown-linux-gnu"),
@@ -23,7 +23,7 @@ const PLATFORMS: [(&str, &str, &str); 4] = [
 
 const ABOUT: &str = "A state machine between an AI agent and its tools";
 
-/// Packs both packages, that of the platform with the program.
+/// Packs both packages, the platform's with the program.
 pub(super) fn make(packing: &Packing) -> Result<()> {
     let known = PLATFORMS
         .iter()

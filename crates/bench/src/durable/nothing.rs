@@ -1,4 +1,4 @@
-//! A host whose effects are nothing: what is left is the engine, the driver and the log.
+//! A host whose effects do nothing, so that only the engine, the driver and the log are measured.
 
 use std::{
     collections::VecDeque,
@@ -16,18 +16,18 @@ pub(crate) enum Stopped {
     /// The log failed.
     #[error(transparent)]
     Store(#[from] StoreError),
-    /// The last step has come, and the run is to be left there.
+    /// The last step was reached, and the run is to be abandoned there.
     #[error("the run is left")]
     Left,
-    /// Nothing is under way.
+    /// No effect is running.
     #[error("nothing is under way")]
     Idle,
 }
 
-/// Carries a run out without doing anything.
+/// Executes a run without doing anything.
 pub(crate) struct Nothing {
     log: RunLog,
-    /// Steps that succeed; the one after them fails, so that the run goes to its last state.
+    /// Number of steps that succeed; the one after them fails, so that the run enters its last state.
     steps: u64,
     is_left: bool,
     done: u64,
@@ -45,7 +45,7 @@ impl Nothing {
         }
     }
 
-    /// Returns how many effects were carried out.
+    /// Returns the number of executed effects.
     pub(crate) const fn done(&self) -> u64 {
         self.done
     }
@@ -115,7 +115,7 @@ impl Host for Nothing {
     }
 }
 
-/// Returns the time, in milliseconds since 1970.
+/// Returns the current time in milliseconds since 1970.
 pub(crate) fn now_ms() -> u64 {
     let since = SystemTime::now().duration_since(UNIX_EPOCH);
     since.map_or(0, |since| u64::try_from(since.as_millis()).unwrap_or(0))

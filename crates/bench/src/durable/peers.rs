@@ -1,4 +1,4 @@
-//! What the others take, as scripts beside their packages print it.
+//! The measurements of the peers, as printed by scripts beside their packages.
 
 use std::{
     path::Path,
@@ -10,13 +10,13 @@ use serde_json::Value;
 
 use super::{BEHIND, EACH, RUNS, STEPS};
 
-/// What was measured of one.
+/// The measurements of one program.
 #[derive(Debug, Clone)]
 pub(crate) struct Found {
     pub(crate) version: String,
-    /// Steps a second of a run alone.
+    /// Steps a second of a single run.
     pub(crate) one: f64,
-    /// Steps a second over many runs at once.
+    /// Steps a second over many concurrent runs.
     pub(crate) many: f64,
     pub(crate) resume_ms: f64,
 }
@@ -39,7 +39,7 @@ impl Found {
     }
 }
 
-/// Another that runs durable workflows.
+/// Another program that runs durable workflows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Peer {
     LangGraph,
@@ -58,7 +58,7 @@ impl Peer {
         }
     }
 
-    /// Returns how many times as many steps ours must make.
+    /// Returns the factor by which ours must be faster.
     pub(crate) const fn bar(self) -> f64 {
         match self {
             Self::LangGraph | Self::Dbos => 3.0,
@@ -66,14 +66,14 @@ impl Peer {
         }
     }
 
-    /// Runs the script of this peer, installed in `folder`; its store is new.
+    /// Runs the script of this peer, installed in `folder`, with a new store.
     pub(crate) fn measured(self, folder: &Path, durability: &str) -> Result<Found> {
         let place = tempfile::tempdir()?;
         let call = |more: &[&str]| -> Result<Value> {
             let mut command = self.command(folder);
             command.args(["--durability", durability, "--directory"]);
             command.arg(place.path());
-            // A server that is killed leaves folders behind where the system has such.
+            // A killed server leaves temporary folders behind.
             command.env("TMPDIR", place.path());
             for (name, count) in [
                 ("--steps", STEPS),
@@ -86,7 +86,7 @@ impl Peer {
             printed(command.args(more))
         };
         let first = call(&[])?;
-        // The one in one process has measured it already; the others are killed and called again.
+        // The peer in a single process has measured this already; the others are killed and called again.
         let again = match first.get("resume_ms") {
             Some(_) => first.clone(),
             None => call(&["--resume"])?,
@@ -117,7 +117,7 @@ impl Peer {
     }
 }
 
-/// Runs a script and reads the line of JSON that it prints.
+/// Runs a script and parses the line of JSON that it prints.
 fn printed(command: &mut Command) -> Result<Value> {
     let output = command.stdin(Stdio::null()).output()?;
     ensure!(output.status.success(), "{command:?}: {output:?}");

@@ -1,6 +1,6 @@
-//! The graph of a million states beside the same model in SPIN, rumur and TLC.
+//! Compares the graph of a million states with the same model in SPIN, rumur and TLC.
 //!
-//! The model is three branches, each of which goes on, begins again or goes back half of its way, until all have ended.
+//! The model has three branches, each of which advances, restarts or goes back half its way, until all have ended.
 
 use std::{
     fmt::Write as _,
@@ -20,11 +20,11 @@ use crate::{
     table::{Table, ratio, shown},
 };
 
-/// Programs take turns so many times.
+/// Number of alternations.
 const TURNS: usize = 3;
-/// Ours may take so many times as long as rumur, which is compiled for this one model.
+/// Maximum time relative to rumur, which is compiled for this one model.
 const RUMUR: f64 = 2.0;
-/// It must be faster than TLC.
+/// Maximum time relative to TLC.
 const TLC: f64 = 1.0;
 
 /// Measures each, and asserts that all count the same states.
@@ -82,7 +82,7 @@ pub(crate) fn beside(arguments: &Arguments, table: &mut Table) -> Result<()> {
     for _ in 0..TURNS {
         for ((program, call), times) in calls.iter().zip(&mut times) {
             let (states, time) = measured(&room, program, call)?;
-            // SPIN keeps the state in which the process begins as one more or two.
+            // SPIN counts the initial state of the process as one more state or two.
             let same = states.abs_diff(states_wanted()) <= if *program == pan { 2 } else { 0 };
             ensure!(
                 same,
@@ -101,7 +101,8 @@ pub(crate) fn beside(arguments: &Arguments, table: &mut Table) -> Result<()> {
     Ok(())
 }
 
-/// Every combination of where the branches are but that all have ended, the state before them and the one after.
+/// Returns the number of states: every combination of branch positions except that all have ended, plus the state
+/// before and the state after the branches.
 fn states_wanted() -> u64 {
     let places = u64::try_from(OF_A_BRANCH).unwrap_or_default() + 1;
     places.pow(3) - 1 + 2
@@ -116,7 +117,7 @@ fn built(room: &Room, program: &str, words: &[&str]) -> Result<()> {
     Ok(())
 }
 
-/// Runs a checker; returns the states that it counts and how long it took.
+/// Runs a checker; returns the number of states that it reports, and its time.
 fn measured(room: &Room, program: &str, words: &[&str]) -> Result<(u64, Duration)> {
     let mut command: Command = room.command(program);
     let begun = Instant::now();
@@ -129,7 +130,7 @@ fn measured(room: &Room, program: &str, words: &[&str]) -> Result<(u64, Duration
     Ok((states, took))
 }
 
-/// Reads the number of states out of what a checker prints.
+/// Parses the number of states from a checker's output.
 fn counted(text: &str) -> Option<u64> {
     if let Ok(Value::Object(json)) = serde_json::from_str(text) {
         return json.get("states")?.as_u64();
@@ -141,7 +142,7 @@ fn counted(text: &str) -> Option<u64> {
     number.parse().ok()
 }
 
-/// The other two branches.
+/// Returns the other two branches.
 fn others(of: &str) -> Vec<&'static str> {
     ["a", "b", "c"]
         .into_iter()

@@ -1,4 +1,4 @@
-//! The loop that anybody would write: call the model, read the file it asks for, until it is done.
+//! A minimal loop: calls the model, reads the file it asks for, until it is done.
 
 use std::{
     fs,
@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 
 use super::place::{COMPLETION, FILE, script};
 
-/// Makes the exchanges of a stage of so many messages, keeps nothing, and returns the time they took.
+/// Makes the exchanges of a stage with this many messages, stores nothing, and returns the time they took.
 pub(super) fn run(turns: usize) -> Result<Duration> {
     let scripted = provider::Provider::start(script(turns))?;
     let folder = tempfile::tempdir()?;
@@ -56,7 +56,7 @@ fn first() -> Request {
     let path = json!({"type": "object", "properties": {"file_path": {"type": "string"}}});
     Request {
         model: "scripted".to_owned(),
-        // As long as what a stage is told.
+        // About as long as a stage's prompt.
         system: "You are in a stage of a workflow. ".repeat(30),
         messages: vec![Message::user("Begin.")],
         tools: vec![

@@ -1,4 +1,4 @@
-//! Three stages one after the other, beside the same in LangGraph.
+//! Compares three stages in a row with the same in LangGraph.
 
 use std::{
     path::Path,
@@ -18,13 +18,13 @@ use crate::{
 };
 
 const STAGES: [&str; 3] = ["Plan", "Execute", "Review"];
-/// Messages of the model in each.
+/// Number of the model's messages in each stage.
 const TURNS: [usize; 2] = [10, 100];
-/// Runs of each; they take turns.
+/// Number of runs of each; they alternate.
 const ROUNDS: usize = 5;
 const SCRIPT: &str = "langgraph_pipeline.py";
 
-/// Measures whole processes, their start included.
+/// Measures whole processes, including their start.
 pub(crate) fn langgraph(arguments: &Arguments, table: &mut Table) -> Result<()> {
     let folder = Path::new(&arguments.peers);
     for turns in TURNS {
@@ -57,7 +57,7 @@ pub(crate) fn langgraph(arguments: &Arguments, table: &mut Table) -> Result<()> 
     Ok(())
 }
 
-/// Returns how long the process took, and LangGraph's version.
+/// Returns the time of the process, and LangGraph's version.
 fn run(place: &StageRoom, folder: &Path) -> Result<(Duration, String)> {
     let mut command = place.command("python3");
     let call = command

@@ -1,4 +1,4 @@
-//! A project with a pipeline, and a scripted provider that its stages call.
+//! A project with a pipeline, and a scripted provider for its stages.
 
 use std::{
     fmt::Write as _,
@@ -16,19 +16,19 @@ use serde_json::json;
 
 use crate::memory;
 
-/// What the cheap tool reads.
+/// The file that the cheap tool reads.
 pub(super) const FILE: (&str, &str) = ("src/main.rs", "fn main() {}\n");
-/// What ends a stage.
+/// The tool that ends a stage.
 pub(super) const COMPLETION: &str = "submit";
 
 pub(super) struct StageRoom {
     room: Room,
     provider: Provider,
-    /// Messages of models in all.
+    /// Total number of the models' messages.
     messages: usize,
 }
 
-/// Says what a model says in a stage of so many messages: a call of the cheap tool each, then the completion.
+/// Returns the model's answers in a stage with this many messages: calls of the cheap tool, then the completion.
 pub(super) fn script(turns: usize) -> Script {
     Script::new(move |asked| {
         if asked.turn + 1 < turns {
@@ -46,7 +46,7 @@ fn stage(name: &str, turns: usize, next: &str) -> String {
     )
 }
 
-/// A pipeline of one stage.
+/// Returns a pipeline of one stage.
 pub(super) fn alone(turns: usize) -> Result<StageRoom> {
     StageRoom::new(
         &format!("stages:\n{}", stage("A", turns, "end")),
@@ -55,7 +55,7 @@ pub(super) fn alone(turns: usize) -> Result<StageRoom> {
     )
 }
 
-/// Stages one after the other, as many as there are names.
+/// Returns a pipeline of stages in a row, one for each name.
 pub(super) fn in_a_row(names: &[&str], turns: usize) -> Result<StageRoom> {
     let mut text = "stages:\n".to_owned();
     for (at, name) in names.iter().enumerate() {
@@ -65,11 +65,11 @@ pub(super) fn in_a_row(names: &[&str], turns: usize) -> Result<StageRoom> {
     StageRoom::new(&text, turns, names.len() * turns)
 }
 
-/// A stage, and then so many at once.
+/// Returns a pipeline with one stage followed by this many concurrent ones.
 pub(super) fn fork(branches: usize, turns: usize) -> Result<StageRoom> {
     let names: Vec<String> = (0..branches).map(|at| format!("B{at}")).collect();
     let next = format!("{{parallel: [{}], join: Z}}", names.join(", "));
-    // The provider says the same in each stage; the longest transcript counts.
+    // The provider gives the same answers in each stage; the longest transcript determines the turn.
     let mut text = "settings: {parallelStageCap: 64, stageExecutions: 200}\nstages:\n".to_owned();
     text.push_str(&stage("A", turns, &next));
     for name in &names {
@@ -98,22 +98,22 @@ impl StageRoom {
         self.provider.url()
     }
 
-    /// A program in the project.
+    /// Returns a command for a program in the project.
     pub(super) fn command(&self, program: &str) -> Command {
         self.room.command(program)
     }
 
-    /// A process that will have the call as its only child.
+    /// Returns a command for a process with the call as its only child.
     pub(super) fn parent_of(&self, call: &[&str]) -> Result<Command> {
         memory::parent_of(&self.room, call)
     }
 
-    /// A place for a file outside of the project.
+    /// Returns a path for a file outside the project.
     pub(super) fn path(&self, name: &str) -> PathBuf {
         self.room.path(name)
     }
 
-    /// Runs it to its end and returns the time that the whole process took.
+    /// Runs the pipeline to its end and returns the time of the whole process.
     pub(super) fn run(&self, interlock: &str) -> Result<Duration> {
         let mut command = self.room.command(interlock);
         command.args(ARGUMENTS);
@@ -125,7 +125,7 @@ impl StageRoom {
         Ok(took)
     }
 
-    /// Runs it to its end and returns the most memory that the process had, in KiB.
+    /// Runs the pipeline to its end and returns the peak memory of the process, in KiB.
     pub(super) fn peak(&self, interlock: &str) -> Result<u32> {
         let mut call = vec![interlock];
         call.extend(ARGUMENTS);
@@ -142,7 +142,7 @@ impl StageRoom {
             .stdin(Stdio::null())
     }
 
-    /// Fails unless every message was asked for, and none twice.
+    /// Fails unless every message was requested exactly once.
     pub(super) fn check(&self) -> Result<()> {
         let asked = self.provider.asked().len();
         ensure!(

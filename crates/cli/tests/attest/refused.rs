@@ -1,4 +1,4 @@
-//! What is not attested, and who may not attest.
+//! Runs that cannot be attested, and users that may not attest.
 
 use std::{fs, os::unix::fs::PermissionsExt as _, process::Stdio};
 
@@ -16,7 +16,7 @@ fn a_working_tree_that_is_not_the_commit_is_not_attested() {
         why.contains("files differ from commit") && why.contains("`src/a.txt`"),
         "{why}"
     );
-    // A mark in the index hides nothing.
+    // A flag in the index hides nothing.
     scene.git(&["update-index", "--assume-unchanged", "src/a.txt"]);
     assert_eq!(scene.git(&["status", "--porcelain"]), "");
     assert!(scene.not_attested(&[]).contains("`src/a.txt`"));

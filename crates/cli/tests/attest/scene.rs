@@ -9,7 +9,7 @@ use interlock_testkit::{interlock::Interlock, room::Room, room::expect_success, 
 use serde_json::{Value, json};
 
 pub(crate) const INTERLOCK: &str = env!("CARGO_BIN_EXE_interlock");
-/// What the merge asks for.
+/// The requirements of the merge.
 pub(crate) const REQUIRED: &str = "tests_passed,approved,completed";
 pub(crate) const FLOW: &str = "id: flow
 initial: work
@@ -48,12 +48,12 @@ pub(crate) fn err(output: &Output) -> String {
 }
 
 impl Scene {
-    /// A run that has begun, on a branch of its own.
+    /// Returns a scene with a run that has begun, on its own branch.
     pub(crate) fn begun() -> Self {
         Self::under(FLOW)
     }
 
-    /// A run in which the tests passed and a person approved, and its work in a commit.
+    /// Returns a scene with a run in which the tests passed and a person approved, and a commit with its work.
     pub(crate) fn worked() -> Self {
         let scene = Self::begun();
         scene.work();
@@ -62,7 +62,7 @@ impl Scene {
         scene
     }
 
-    /// A run of a workflow that the branch has, while the main branch has [`FLOW`].
+    /// Returns a scene with a run of a workflow from the branch, while the main branch has [`FLOW`].
     pub(crate) fn under(workflow: &str) -> Self {
         let room = Room::new_in_no_temporary(&std::env::temp_dir()).unwrap();
         room.script("bin/npm", "exit \"${CODE:-0}\"").unwrap();
@@ -103,14 +103,14 @@ impl Scene {
         scene
     }
 
-    /// The agent edits a file, and its tests pass.
+    /// Lets the agent edit a file and run its tests successfully.
     pub(crate) fn work(&self) {
         self.edit("two");
         self.send("CHECK");
         self.bash("npm test", 0);
     }
 
-    /// The agent asks for the end, and the person agrees.
+    /// Lets the agent request the end, and the person approve it.
     pub(crate) fn finish(&self) {
         self.send("DONE");
         let approved = self.person(&["approve", &self.run, "--json"]);
@@ -133,12 +133,12 @@ impl Scene {
         self.git(&["commit", "-q", "-m", message]);
     }
 
-    /// The commit that is checked out.
+    /// Returns the checked-out commit.
     pub(crate) fn commit(&self) -> String {
         self.git(&["rev-parse", "HEAD"])
     }
 
-    /// What the person's own scripts do.
+    /// Runs the program as the person's own scripts do.
     pub(crate) fn person(&self, words: &[&str]) -> Output {
         let mut command = self.room.command(INTERLOCK);
         command
@@ -153,7 +153,7 @@ impl Scene {
         expect_success(event, &sent).unwrap();
     }
 
-    /// Attests the run, whatever comes of it.
+    /// Tries to attest the run.
     pub(crate) fn try_attest(&self, words: &[&str]) -> Output {
         let file = self.file.to_str().unwrap();
         self.person(&[&["attest", &self.run, "-o", file], words].concat())
@@ -166,7 +166,7 @@ impl Scene {
         made
     }
 
-    /// Attests nothing, and returns why.
+    /// Checks that the run is not attested, and returns the reason.
     #[track_caller]
     pub(crate) fn not_attested(&self, words: &[&str]) -> String {
         let made = self.try_attest(words);
@@ -175,7 +175,7 @@ impl Scene {
         err(&made)
     }
 
-    /// Verifies the attestation for the commit that is checked out.
+    /// Verifies the attestation for the checked-out commit.
     pub(crate) fn verify(&self, words: &[&str]) -> Output {
         let (file, commit) = (self.file.to_str().unwrap(), self.commit());
         let mut command = self.room.command(INTERLOCK);
@@ -192,7 +192,7 @@ impl Scene {
         out(&found)
     }
 
-    /// Verifies what is refused with a code; returns the sentences.
+    /// Checks that the verification fails with a code; returns the messages.
     #[track_caller]
     pub(crate) fn refused(&self, words: &[&str], code: &str) -> String {
         let found = self.verify(&[words, &["--json"]].concat());
@@ -202,7 +202,7 @@ impl Scene {
         said["message"].as_str().unwrap().to_owned()
     }
 
-    /// Tells the hook of a call; returns what it says.
+    /// Reports a call to the hook; returns its answer.
     pub(crate) fn hook(&self, event: &str, tool: &str, input: &Value) -> Value {
         let told = json!({
             "session_id": SESSION, "cwd": self.room.project(), "hook_event_name": event,
@@ -216,13 +216,13 @@ impl Scene {
         serde_json::from_slice(&output.stdout).unwrap()
     }
 
-    /// The hook's verdict on a call that the agent proposes.
+    /// Returns the hook's verdict on a call that the agent proposes.
     pub(crate) fn proposes(&self, tool: &str, input: &Value) -> Value {
         self.calls.set(self.calls.get() + 1);
         self.hook("PreToolUse", tool, input)["hookSpecificOutput"].clone()
     }
 
-    /// The agent writes `src/a.txt`.
+    /// Lets the agent write `src/a.txt`.
     pub(crate) fn edit(&self, text: &str) {
         let input = json!({"file_path": self.room.file("src/a.txt"), "content": text});
         let said = self.proposes("Write", &input);
@@ -231,7 +231,7 @@ impl Scene {
         self.hook("PostToolUse", "Write", &input);
     }
 
-    /// The agent runs a line as its client would, and it ends with this code.
+    /// Lets the agent run a line as its client would, ending with this exit code.
     pub(crate) fn bash(&self, line: &str, code: i32) {
         let said = self.proposes("Bash", &json!({ "command": line }));
         assert_eq!(said["permissionDecision"], "allow", "{said}");

@@ -1,4 +1,4 @@
-//! The signatures, beside those of OpenSSL.
+//! The signatures, compared with those of OpenSSL.
 
 use std::fs;
 
@@ -13,7 +13,7 @@ impl Scene {
         self.room.command("openssl").args(words).output().unwrap()
     }
 
-    /// Makes a key as OpenSSL does; returns the files of both parts.
+    /// Creates a key with OpenSSL; returns the files of both parts.
     fn key_of_openssl(&self) -> (String, String) {
         let path = |name: &str| self.room.path(name).to_str().unwrap().to_owned();
         let (key, public) = (path("other.key"), path("other.pub"));
@@ -38,7 +38,7 @@ fn openssl_finds_the_signature_good_and_a_changed_one_bad() {
     );
     let public = scene.public.to_str().unwrap();
     let (signed, signature) = (scene.room.path("signed"), scene.room.path("signature"));
-    // As the specification of DSSE writes it, with no code of ours.
+    // Following the specification of DSSE, without our code.
     let payload = &envelope.payload;
     let head = format!("DSSEv1 28 application/vnd.in-toto+json {} ", payload.len());
     fs::write(&signature, &envelope.signatures[0].bytes).unwrap();
@@ -104,7 +104,7 @@ fn a_program_of_the_person_signs_and_a_bundle_is_written() {
     let envelope: Value = serde_json::from_slice(&fs::read(&scene.file).unwrap()).unwrap();
     assert!(envelope["payload"].is_string(), "{envelope}");
     fs::remove_file(&scene.file).unwrap();
-    // What the program signs is looked at before it is written.
+    // The program checks a signature before it writes it.
     configure(scene.public.to_str().unwrap(), "cat");
     assert!(
         scene
@@ -116,7 +116,7 @@ fn a_program_of_the_person_signs_and_a_bundle_is_written() {
     assert!(why.contains("no ed25519 signature"), "{why}");
     configure(&public, "false");
     assert!(scene.not_attested(&[]).contains("did not sign"));
-    // A key that is named comes first.
+    // A key given on the command line takes precedence.
     let own = scene.room.state().join("interlock/attest.key");
     scene.attest(&["--key", own.to_str().unwrap()]);
     scene.verified(&["--base", "main"]);

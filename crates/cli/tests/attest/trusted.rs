@@ -1,4 +1,4 @@
-//! Whose keys and which workflow count: those of the commit that is merged into.
+//! The trusted keys and the workflow: those of the commit that is merged into.
 
 use std::{fs, process::Stdio};
 
@@ -39,7 +39,7 @@ fn a_branch_cannot_bring_its_own_workflow() {
     let scene = Scene::under(&looser);
     scene.work();
     scene.send("DONE");
-    // Where a file has the name of a workflow, the file is meant otherwise.
+    // If a file has the name of a workflow, a path refers to the file.
     scene.room.write("flow", &looser).unwrap();
     scene.commit_all("work");
     scene.attest(&[]);
@@ -59,7 +59,7 @@ fn a_branch_cannot_bring_its_own_workflow() {
             "{why}"
         );
     }
-    // Without `--base`, the file that is checked out counts.
+    // Without `--base`, the checked-out file is used.
     let key = scene.public.to_str().unwrap();
     scene.verified(&["--key", key, "--workflow", "flow"]);
 }
@@ -109,7 +109,7 @@ fn what_a_merge_check_is_told_wrongly_is_said() {
         err(&found).contains("commit `main` has no `.interlock/attest.pub`"),
         "{found:?}"
     );
-    // Whoever had the keys once still has them there.
+    // Keys that were once in a commit are still there.
     scene.verified(&["--base", &first]);
 }
 

@@ -1,4 +1,4 @@
-//! As much of GitHub's API as a comment needs, on this machine.
+//! As much of GitHub's API as comments need, served locally.
 
 use std::{
     io::{BufRead as _, BufReader, Read as _, Write as _},
@@ -9,7 +9,7 @@ use std::{
 
 use serde_json::{Value, json};
 
-/// The token that may write.
+/// The token with write permission.
 pub(crate) const TOKEN: &str = "ghs_writes";
 
 /// The comments of one pull request.
@@ -19,7 +19,7 @@ pub(crate) struct GitHub {
 }
 
 impl GitHub {
-    /// Listens, with these comments.
+    /// Starts listening, with these comments.
     pub(crate) fn with(comments: Vec<Value>) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = format!("http://{}", listener.local_addr().unwrap());
@@ -33,7 +33,7 @@ impl GitHub {
         Self { address, comments }
     }
 
-    /// The same, at an address where nobody listens.
+    /// Changes the address to one where nobody listens.
     pub(crate) fn away(self) -> Self {
         Self {
             address: "http://127.0.0.1:9".to_owned(),
@@ -46,7 +46,7 @@ impl GitHub {
     }
 }
 
-/// A comment as GitHub tells it.
+/// Returns a comment in GitHub's format.
 pub(crate) fn comment(id: usize, login: &str, body: &str) -> Value {
     json!({ "id": id, "user": { "login": login }, "body": body })
 }

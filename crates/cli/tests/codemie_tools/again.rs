@@ -1,4 +1,4 @@
-//! Calls that are made again: those of an agent's tools as those of a tool state, and no others.
+//! Retried calls: those of an agent's tools and of a tool state, and no others.
 
 use std::{
     io::{BufRead as _, BufReader, Write as _},
@@ -12,7 +12,7 @@ use serde_json::json;
 
 use crate::codemie_tools::{made, run};
 
-/// Gives these answers, one a connection; tells how many it gave.
+/// Sends these responses, one per connection; also returns the counter of responses.
 fn server(answers: &[&str]) -> (String, Arc<Mutex<usize>>) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = format!("http://{}", listener.local_addr().unwrap());
@@ -51,7 +51,7 @@ fn a_request_of_an_agent_is_repeated_as_one_of_a_tool_state_is() {
     ] {
         let (address, count) = server(&answers.map(String::as_str));
         let url = json!({ "url": address });
-        // What a server asks for is waited for, up to `max_interval`.
+        // A delay requested by a server is respected, up to `max_interval`.
         let policy = json!({"initial_interval": 0.01, "max_interval": 0.05, "max_attempts": 3});
         let state = match is_agent {
             true => json!({"id": "s", "assistant_id": "a", "next": {"state_id": "end"}}),

@@ -1,4 +1,4 @@
-//! Servers that the data of a run chooses: told of by the log first, and asked about where nobody trusts the project.
+//! Servers chosen by a run's data: recorded first, and asked about if nobody trusts the project.
 
 use interlock_testkit::{
     provider::{Reply, call, text},
@@ -10,7 +10,7 @@ use crate::codemie_tools::{
     all_ended, configure, made, place::Place, run, says, script, server, write,
 };
 
-/// A workflow whose tool state starts what the input says, or what an agent says before it.
+/// Returns a workflow whose tool state starts a server named by the input, or by an agent before it.
 fn of_input(place: &Place) -> Value {
     let mark = place.project().display().to_string();
     let mut zoo = server("zoo", &mark);
@@ -121,7 +121,7 @@ fn what_a_model_said_starts_nothing_for_another_agent() {
 fn a_template_that_comes_to_nothing_is_named() {
     for (input, why) in [
         (json!({"program": "  "}), "is empty: `{{ program }}`"),
-        // A name that nothing sets is not a program either.
+        // A name without a value is not a program either.
         (json!({}), "cannot be filled"),
     ] {
         let words = format!("`command` of the server `zoo` {why}");

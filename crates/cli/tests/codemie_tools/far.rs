@@ -1,4 +1,4 @@
-//! Servers that are called by their address: both transports, with headers, a token and templates in them.
+//! Servers addressed by URL: both transports, with headers, a token and templates in them.
 
 use std::{
     collections::BTreeMap,
@@ -21,7 +21,7 @@ use crate::codemie_tools::{
     run, write,
 };
 
-/// One request as it came.
+/// A request as received.
 #[derive(Debug, Clone)]
 struct Asked {
     method: String,
@@ -30,7 +30,7 @@ struct Asked {
     body: Value,
 }
 
-/// An MCP server over HTTP that answers as `way` says.
+/// An MCP server over HTTP that behaves as `way` says.
 struct Far {
     address: String,
     asked: Arc<Mutex<Vec<Asked>>>,
@@ -38,11 +38,11 @@ struct Far {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Way {
-    /// One address, answers in place.
+    /// One address, with responses in place.
     Streamable,
-    /// A stream of events, and posts beside it.
+    /// An event stream, and separate posts.
     Sse,
-    /// Unavailable for so many calls of the tool.
+    /// Unavailable for this many calls of the tool.
     Busy(usize),
 }
 
@@ -56,7 +56,7 @@ impl Far {
         thread::spawn(move || {
             for connection in listener.incoming() {
                 let (kept, stream) = (Arc::clone(&kept), Arc::clone(&stream));
-                // A connection that breaks is the client's affair.
+                // A broken connection is the client's concern.
                 thread::spawn(move || serve(connection.ok()?, way, &kept, &stream));
             }
         });
@@ -155,7 +155,7 @@ fn plain(to: &mut TcpStream, status: &str, body: &str) -> Option<()> {
     to.write_all(head.as_bytes()).ok()
 }
 
-/// Answers as an MCP server does; `None`: it was no question.
+/// Returns the answer of an MCP server; `None` if the message was not a request.
 fn answer(asked: &Value) -> Option<Value> {
     let id = asked.get("id")?;
     let result = match asked["method"].as_str()? {
@@ -175,7 +175,7 @@ fn answer(asked: &Value) -> Option<Value> {
     Some(json!({"jsonrpc": "2.0", "id": id, "result": result}))
 }
 
-/// A workflow of an agent that has the server at an address, and of a tool state that has it too.
+/// Returns a workflow with an agent that has the server at an address, and a tool state that has it, too.
 fn workflow(config: &Value) -> Value {
     let zoo = json!({"name": "far", "config": config});
     json!({
@@ -268,7 +268,7 @@ fn an_address_where_nobody_is_fails_the_state_by_name() {
     assert_eq!(place.count("AttemptFailed"), 2);
 }
 
-/// A server made with the protocol's own library.
+/// A server built with the protocol's own library.
 struct Fixture(Child);
 
 impl Fixture {

@@ -1,4 +1,4 @@
-//! Servers that do not behave: each ends with a clear error, nothing hangs, and nothing is lost.
+//! Misbehaving servers: each gives a clear error, nothing hangs, and nothing is lost.
 
 use std::process::Stdio;
 
@@ -11,7 +11,7 @@ use crate::codemie_tools::{
     run, says, script, server, write,
 };
 
-/// Runs a tool state whose server does these steps.
+/// Runs a tool state whose server performs these steps.
 fn tool_state(steps: &Value) -> (Place, Said) {
     let place = made(&json!({"states": []}), Vec::new());
     let mark = place.project().display().to_string();
@@ -25,7 +25,7 @@ fn tool_state(steps: &Value) -> (Place, Said) {
     (place, said)
 }
 
-/// Runs an agent that makes these calls, one a message; returns what it was told of each.
+/// Runs an agent that makes these calls, one per message; returns the result of each as sent to it.
 fn agent(place: &Place, more: &Value, calls: usize) -> Vec<String> {
     let mark = place.project().display().to_string();
     let mut assistant =
@@ -82,7 +82,7 @@ fn what_is_no_answer_fails_the_state_by_name() {
     ] {
         let (place, said) = tool_state(&steps);
         said.ended(1).says(&[code, words]);
-        // What a server answers is no reason to call it again.
+        // An answer from a server is not a reason to call it again.
         assert_eq!(place.count("AttemptFailed"), 0, "{steps}");
     }
 }
@@ -148,7 +148,7 @@ fn an_agent_is_told_what_became_of_each_call() {
         told[1].contains("server_error") && told[1].contains("the server `zoo`"),
         "{told:?}"
     );
-    // The one that died was called as often as the policy says, and the log tells why.
+    // The one that died was called as often as the policy says, and the log contains the reason.
     let events = place.events();
     let again = events
         .iter()
@@ -235,7 +235,7 @@ fn killed_in_a_call_a_person_says_what_became_of_it() {
     child.kill().unwrap();
     child.wait().unwrap();
     all_ended(&place);
-    // Whoever only goes on has not said that it may write twice.
+    // A plain resume does not permit a second write.
     let plain = place.by_person(&["resume", "--headless"]).ended(75);
     plain.says(&["may have written", "--again"]);
     let said = place.by_person(&["resume", "--headless", "--done", "it was seen"]);
@@ -277,7 +277,7 @@ fn a_server_of_the_configuration_is_taken_by_its_id() {
     let tool = json!({"tool": "look", "mcp_server": zoo, "tool_args": {"steps": says("seen")}});
     write(&place, &of_tool(tool));
     assert_eq!(run(&place, "go").ended(0).out.trim(), "seen");
-    // `tools` of the configuration are the only ones here, too.
+    // `tools` in the configuration restricts the tools here, too.
     let zoo = json!({"name": "zoo", "mcp_config_id": "animals"});
     let tool = json!({"tool": "hidden", "mcp_server": zoo, "tool_args": {"n": 1}});
     write(&place, &of_tool(tool));

@@ -1,4 +1,4 @@
-//! The time of a state over servers that hang: what is under way is ended, and the state fails by name.
+//! The time limit of a state with hanging servers: pending work is ended, and the state fails with that reason.
 
 use std::{net::TcpListener, thread};
 
@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use crate::codemie_tools::{all_ended, made, of_tool, place::Place, run, server, write};
 
-/// Runs a workflow whose state has a second, and wants it to end by that.
+/// Runs a workflow whose state has a limit of one second, and checks that it ends by that.
 fn ends_late(place: &Place) {
     let said = run(place, "go").ended(1);
     let said = said.says(&["timeout"]);
@@ -18,7 +18,7 @@ fn ends_late(place: &Place) {
     all_ended(place);
 }
 
-/// A server that does not answer this method.
+/// Returns a server that does not answer this method.
 fn mute(place: &Place, method: &str) -> Value {
     let mark = place.project().display().to_string();
     let mut zoo = server("zoo", &mark);

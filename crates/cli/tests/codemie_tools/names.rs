@@ -1,4 +1,4 @@
-//! Servers are told apart by what they are started with, whatever they are called.
+//! Servers are identified by their start parameters, whatever their names are.
 
 use interlock_testkit::provider::{Reply, call, text};
 use serde_json::{Value, json};
@@ -7,7 +7,7 @@ use crate::codemie_tools::{
     all_ended, configure, made, place::Place, run, says, script, server, write,
 };
 
-/// A server called `zoo` whose only tool beside `do` is called so.
+/// Returns a server called `zoo` with one tool of this name besides `do`.
 fn zoo(place: &Place, tool: &str) -> Value {
     let mark = place.project().display().to_string();
     let settings = json!({
@@ -17,7 +17,7 @@ fn zoo(place: &Place, tool: &str) -> Value {
     json!({"name": "zoo", "config": {"command": script(), "args": [settings.to_string()]}})
 }
 
-/// Makes a project of two assistants, `a` and then `b`, with these servers; each calls `do` once.
+/// Returns a project of two assistants, `a` and then `b`, with these servers; each calls `do` once.
 fn of_two(first: impl Fn(&Place) -> Value, second: impl Fn(&Place) -> Value) -> Place {
     let turn = || {
         vec![
@@ -43,7 +43,7 @@ fn of_two(first: impl Fn(&Place) -> Value, second: impl Fn(&Place) -> Value) -> 
     place
 }
 
-/// The names of the tools in a request, sorted.
+/// Returns the names of the tools in a request, sorted.
 fn tools(place: &Place, number: usize) -> Vec<String> {
     let asked = place.provider.asked();
     let all = asked[number].body["tools"].as_array().cloned();
@@ -53,7 +53,7 @@ fn tools(place: &Place, number: usize) -> Vec<String> {
     names
 }
 
-/// The process that answered the call whose result is in a request.
+/// Returns the process that answered the call whose result is in a request.
 fn pid(place: &Place, number: usize) -> Value {
     let results = place.provider.asked()[number].results();
     let told: Value = serde_json::from_str(results.last().unwrap()).unwrap();

@@ -1,4 +1,4 @@
-//! Model calls of a node: each is paid for once, whatever happens in between.
+//! Model calls of a node: each is paid for once, whatever interrupts the node.
 
 use std::process::Stdio;
 

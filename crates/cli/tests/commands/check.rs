@@ -1,4 +1,4 @@
-//! `check`: what it finds in a file, and how it says so.
+//! `check`: the diagnostics of a file, and their format.
 
 use serde_json::json;
 
@@ -52,7 +52,7 @@ states:
     assert_eq!(assumed["errors"], 0, "{assumed}");
     let notes = assumed["diagnostics"].as_array().unwrap().iter();
     assert_eq!(notes.filter(|found| found["severity"] == "note").count(), 3);
-    // What is wrong in the file itself stays an error.
+    // An error in the file itself stays an error.
     room.write(
         "codemie.yaml",
         &flow.replace("assistant_id: a", "assistant_id: b"),
@@ -73,7 +73,7 @@ fn of_very_many_remarks_a_person_is_shown_the_first() {
     let checked = call(&room, &["check", "ring.yaml"]);
     let said = String::from_utf8_lossy(&checked.stderr);
     assert!(said.contains("more remarks are not shown"), "{said}");
-    // An error is shown however many warnings come before it.
+    // An error is shown however many warnings precede it.
     assert!(said.contains("error["), "{said}");
     let checked = call(&room, &["check", "ring.yaml", "--json"]);
     let all = String::from_utf8_lossy(&checked.stdout)

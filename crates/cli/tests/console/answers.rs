@@ -1,10 +1,10 @@
-//! What a page sees of a run, and what an answer does.
+//! The view of a run, and the effect of an answer.
 
 use serde_json::{Value, json};
 
 use crate::console::{World, page::Console};
 
-/// Lets a page in, and returns the first transition that waits.
+/// Pairs a page, and returns the first pending transition.
 fn looking(world: &World) -> (Console, String, Value) {
     let mut console = Console::open(&world.room);
     let bearer = console.pair();
@@ -58,7 +58,7 @@ fn a_yes_holds_for_what_was_seen_and_for_nothing_else() {
         world.interlock().status(&world.run).unwrap()["state"],
         "shipped"
     );
-    // The same once more answers nothing.
+    // The same answer again has no effect.
     let (status, _) = answer(&console, &world.run, &bearer, &ask, &json!({}));
     assert_eq!(status, 409);
     assert_eq!(console.get("inbox", &bearer).json()["requests"], json!([]));
@@ -85,7 +85,7 @@ fn a_request_that_came_while_nobody_looked_is_not_answered() {
     let world = World::new();
     world.asks();
     let (console, bearer, ask) = looking(&world);
-    // It is answered at a terminal, and asked anew: the same question, another request.
+    // It is answered at a terminal, and asked again: the same question, but another request.
     let interlock = world.interlock();
     interlock.by_a_person(&["reject", &world.run]).unwrap();
     world.asks();
@@ -151,7 +151,7 @@ fn the_past_is_as_it_was_and_is_only_looked_at() {
     assert_eq!(before[before.len() - 2]["state"], json!(["draft"]));
     let again = get(&format!("state?at={count}"));
     assert_eq!(again, before[0], "looking changed something");
-    // The call that was asked about says why.
+    // The event of the call that was asked about contains the reason.
     let lines = get("events?kind=GrantRequested");
     let asked = lines["events"][0]["seq"].as_u64().unwrap();
     let why = get(&format!("events/{asked}"))["why"].clone();

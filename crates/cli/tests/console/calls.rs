@@ -1,4 +1,4 @@
-//! What a page is told of one tool call, and of the same call in another state.
+//! The explanation of a tool call, and of the same call in another state.
 
 use serde_json::{Value, json};
 
@@ -87,7 +87,7 @@ fn a_shell_line_is_told_by_what_it_would_do_and_by_the_check_that_decided() {
         facts["network"].to_string().contains("\"example.com\""),
         "{facts:#}"
     );
-    // It is read again as it was judged.
+    // The call is read and judged again.
     assert_eq!(why["again"]["code"], why["code"], "{why:#}");
     assert_eq!(why["again"]["verdict"], "deny");
     assert_eq!(

@@ -1,4 +1,5 @@
-//! Two runs beside each other, and the log of one judged under another workflow, over HTTP: nothing runs, nothing is written.
+//! Two runs side by side, and the log of one judged under another workflow, over HTTP: nothing runs, nothing is
+//! written.
 
 use std::{collections::BTreeMap, fs, path::Path};
 
@@ -28,7 +29,7 @@ struct Looked {
 }
 
 impl Looked {
-    /// A run that reads, is denied a write, and goes on; and a project whose file of the workflow allows more.
+    /// Returns a run that reads, is denied a write, and continues; in the project, the workflow's file allows more.
     fn new() -> Self {
         let world = World::of(FLOW);
         let newer = FLOW.replace("allowed_tools: [Read]\n", "allowed_tools: [Read, Write]\n");
@@ -116,7 +117,7 @@ fn a_log_is_judged_under_the_file_as_it_is_now_and_under_a_draft_and_nothing_is_
     assert_eq!(second["then"]["says"], json!(["allowed"]));
     assert_eq!(second["now"]["state"], json!(["writing"]));
 
-    // The text of the run's own workflow, as a draft: nothing comes out differently.
+    // The text of the run's own workflow, as a draft: no differences.
     let draft = |text: &str| json!({ "file": looked.shop(), "text": text });
     let (status, found) = looked.what_if(run, &draft(FLOW));
     assert_eq!((status, &found["differing"]), (200, &json!(0)), "{found:#}");
@@ -271,7 +272,7 @@ fn two_runs_stand_beside_each_other_with_each_difference_at_its_row() {
         let titles = (&one["left"]["title"], &one["right"]["title"]);
         assert_eq!(one["same"] == true, titles.0 == titles.1, "{one}");
     }
-    // A window of the middle is that part of the whole, while a run goes on.
+    // A window in the middle is that part of the whole, while a run continues.
     let (left, right) = (&found["left"]["events"], &found["right"]["events"]);
     looked.world.sends("DONE", &other);
     let part = format!("{path}&left_events={left}&right_events={right}&from={row}&limit=2");
@@ -283,7 +284,7 @@ fn two_runs_stand_beside_each_other_with_each_difference_at_its_row() {
     assert_eq!(part["rows"], found["rows"]);
     let grown = looked.console.get(&path, &looked.bearer).json();
     assert_eq!(grown["differing"], 2, "{grown:#}");
-    // With itself nothing differs.
+    // A run does not differ from itself.
     let same = format!("compare?left={other}&right={other}");
     let same = looked.console.get(&same, &looked.bearer).json();
     assert_eq!(
@@ -322,7 +323,7 @@ fn only_the_person_compares_and_judges() {
         .console
         .send("POST", &path, &foreign, &body.to_string());
     assert_eq!(answer.status, 403, "{answer:?}");
-    // A process below the agent of the run, with a right bearer.
+    // A process below the run's agent, with a valid bearer.
     let port = looked.console.port;
     for (method, path, more) in [
         ("GET", compare, String::new()),

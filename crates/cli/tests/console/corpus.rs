@@ -1,6 +1,6 @@
-//! Texts that would do something if they were more than text.
+//! Texts that would have an effect if they were interpreted.
 
-/// One a line, with Rust's escapes for what does not show.
+/// One per line, with Rust's escapes for invisible characters.
 const CORPUS: &str = include_str!("injections.txt");
 
 /// Returns the texts of the corpus.
@@ -11,7 +11,7 @@ pub(crate) fn corpus() -> Vec<String> {
     lines.map(unescaped).collect()
 }
 
-/// Reads `\u{202e}` and `\n`.
+/// Replaces escapes such as `\u{202e}` and ` `.
 fn unescaped(line: &str) -> String {
     let mut text = String::new();
     let mut rest = line;

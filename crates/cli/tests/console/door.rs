@@ -1,4 +1,4 @@
-//! Who is let in: the table of threats, a case a row.
+//! Access control: the table of threats, one case per row.
 
 use std::{
     net::{IpAddr, Ipv6Addr, TcpListener},
@@ -9,7 +9,7 @@ use serde_json::json;
 
 use crate::console::{INTERLOCK, World, page::Console};
 
-/// Sends a request in which one header is another, or is left out.
+/// Sends a request in which one header is changed or left out.
 fn with(
     console: &Console,
     method: &str,
@@ -187,7 +187,7 @@ fn a_bearer_is_given_once_and_dies_with_the_console() {
     );
     let later = Console::open(&world.room);
     assert_eq!(later.get("runs", &bearer).status, 401);
-    // No file of the person's holds it.
+    // No file of the person contains it.
     for entry in walk(&world.room.state())
         .into_iter()
         .chain(walk(&world.room.home()))
@@ -256,7 +256,7 @@ fn the_newer_loopback_is_the_consoles_as_well() {
     assert_eq!(answer.status, 200, "{answer:?}");
 }
 
-/// A line that sends one request to the console with everything right, and prints what is answered.
+/// Returns a line that sends one otherwise valid request to the console, and prints the response.
 fn line(console: &Console, method: &str, path: &str, bearer: &str, body: &str) -> String {
     let mut text = format!("{method} {path} HTTP/1.1\\r\\nConnection: close\\r\\n");
     for (name, value) in console.headers(method, Some(bearer)) {
@@ -288,13 +288,13 @@ fn a_process_below_a_guarded_agent_is_refused_with_a_right_bearer_and_is_in_the_
     assert_eq!(refused.len(), 1, "{refused:?}");
     assert_eq!(refused[0]["request"], format!("POST {answers}"));
     assert_eq!(refused[0]["program"], "bash");
-    // The page itself is not for it, either, and it can ask nobody for a number.
+    // The page itself is refused, too, and pairing as well.
     for (method, path) in [("GET", "/"), ("POST", "/api/v1/pair")] {
         let attack = line(&console, method, path, &bearer, "{}");
         let said = world.below_a_client(("c2", "Read", &read), &attack);
         assert!(said.starts_with("HTTP/1.1 403"), "{method} {path}: {said}");
     }
-    // The person's own page goes on.
+    // The person's own page continues to work.
     let waits = console.get("inbox", &bearer).json()["requests"][0].clone();
     assert_eq!(
         (&waits["id"], &waits["digest"]),
@@ -313,17 +313,17 @@ fn a_bearer_that_another_program_has_got_hold_of_opens_nothing_for_it() {
         "request": ask["id"], "decision": "yes", "digest": ask["digest"], "seen_seq": ask["seen_seq"],
     });
     let answers = format!("/api/v1/runs/{}/answers", world.run);
-    // Not below an agent: what an agent has started in a session of its own looks like this.
+    // Not below an agent: a process that an agent has started in a separate session looks like this.
     let line = line(&console, "POST", &answers, &bearer, &body.to_string());
     let output = world.room.command("bash").args(["-c", &line]).output();
     let said = String::from_utf8(output.unwrap().stdout).unwrap();
     assert!(said.starts_with("HTTP/1.1 401"), "{said}");
     assert!(world.events("ApprovalGranted").is_empty());
-    // For the page it goes on.
+    // The page continues to work.
     assert_eq!(console.get("inbox", &bearer).status, 200);
 }
 
-/// One process below the agent asks for a page, is refused, and hands its connection to another one and ends.
+/// A process below the agent requests a page, is refused, passes its connection to another process and ends.
 const HANDS_ON: &str = r#"
 import os, socket, sys
 port, first, second = int(sys.argv[1]), open('first').read(), open('second').read()
@@ -380,7 +380,7 @@ fn what_an_agent_opens_takes_no_room_from_the_person() {
     let mut console = Console::open(&world.room);
     let bearer = console.pair();
     let read = json!({ "file_path": "a" });
-    // Connections that say nothing, held while the person asks.
+    // Silent connections, held open while the person uses the console.
     let flood = format!(
         "import socket, sys, time\n\
          held = [socket.create_connection(('127.0.0.1', {})) for _ in range(300)]\n\

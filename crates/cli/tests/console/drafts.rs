@@ -1,4 +1,4 @@
-//! What a text of the page reaches: files of its project, and nothing else on the machine.
+//! The files that a page's text can access: those of its project, and no others on the machine.
 
 use std::{fs, os::unix::fs::symlink, path::PathBuf};
 
@@ -6,10 +6,10 @@ use serde_json::{Value, json};
 
 use crate::console::{FLOW, World, page::Console};
 
-/// What is wrong with it would be shown.
+/// An error in it would be shown.
 const SECRET: &str = "${ctx.not-for-the-page ${ctx.";
 
-/// A console with a project that has workflows, and with a file beside the project that no page may see.
+/// Returns a console with a project that has workflows, and a file beside the project that no page may see.
 fn open(world: &World) -> (Console, String) {
     world
         .room
@@ -29,7 +29,7 @@ fn shop(world: &World) -> PathBuf {
     root(world).join(".interlock/workflows/shop.yaml")
 }
 
-/// A pipeline whose text lies in another file.
+/// Returns a pipeline whose text is in another file.
 fn reading(file: &str) -> String {
     format!(
         "id: shop
@@ -93,7 +93,7 @@ fn a_text_names_no_file_outside_of_the_project() {
         let said = said(&own, inside);
         assert!(!said.contains("unreadable_body"), "{inside}: {said}");
     }
-    // What is wrong in a file of the project is shown where it stands.
+    // An error in a file of the project is shown at its place.
     let wrong = said(&own, "@/wrong.md");
     assert!(wrong.contains("wrong.md\""), "{wrong}");
     assert!(said(&own, "@/none.md").contains("there is no file"));
@@ -116,7 +116,7 @@ fn a_text_names_no_file_outside_of_the_project() {
             "{outside}: {said}"
         );
     }
-    // The folder of a shipped one is none, whatever the console's own folder is.
+    // A shipped workflow has no folder, whatever the console's own folder is.
     let said = said(&json!("bugfix.yaml"), "../secret.md");
     assert!(said.contains("is outside of the project"), "{said}");
 }
@@ -178,7 +178,7 @@ fn a_name_with_several_files_means_the_one_that_starts() {
         world.room.write(&path, &flow(file)).unwrap();
     };
     let (console, bearer) = open(&world);
-    // The one that is nearer each time, as a start looks for them.
+    // The nearest one each time, as when a run is started.
     for file in ["many.json", "many.yml", "many.yaml", "many/index.yaml"] {
         put(file);
         let listed = console.get("workflows", &bearer).json();
@@ -213,7 +213,7 @@ fn an_edit_does_not_bring_in_characters_that_do_not_show() {
         let body = json!({ "file": shop(&world), "text": FLOW, "operations": [operation] });
         let set = console.post("workflows/edit", Some(&bearer), &body);
         for answer in [edit(hidden), set] {
-            // An escape of the file's own syntax, which is saved as it is shown.
+            // An escape in the file's own syntax, which is saved as it is shown.
             let text = answer.json()["text"].as_str().unwrap().to_owned();
             assert!(text.contains(code) && !text.contains("\\u{"), "{text}");
         }

@@ -1,4 +1,4 @@
-//! A run as one file: what is in it, and who may have it.
+//! A run exported as one file: its content, and who may have it.
 
 use std::process::Stdio;
 
@@ -6,11 +6,11 @@ use serde_json::{Value, json};
 
 use crate::console::{INTERLOCK, World, page::Console};
 
-/// What an agent writes to get out of the text that it stands in.
+/// Text by which an agent tries to break out of its element.
 const NASTY: &str =
     "</script><script>document.title='out'</script><!-- <img src=x onerror=alert(1)>";
 
-/// Returns what a file has recorded.
+/// Returns the recording in a file.
 fn recording(html: &str) -> Value {
     let (_, rest) = html
         .split_once("<script id=\"recording\" type=\"application/json\">")
@@ -61,7 +61,7 @@ fn a_file_holds_the_run_as_the_console_shows_it() {
         2,
         "each call has its why"
     );
-    // It is what the console says, but for what could be pressed.
+    // It equals the console's responses, except for actions.
     let mut console = Console::open(&world.room);
     let bearer = console.pair();
     let path = |rest: &str| format!("runs/{}{rest}", world.run);
@@ -81,7 +81,7 @@ fn a_file_holds_the_run_as_the_console_shows_it() {
         (&detail["requests"], &detail["can"]["cancel"]),
         (&json!([]), &json!(false))
     );
-    // The page saves the same.
+    // The page saves the same file.
     let saved = console.get(&path("/export"), &bearer);
     assert_eq!(saved.status, 200);
     assert!(
@@ -93,7 +93,7 @@ fn a_file_holds_the_run_as_the_console_shows_it() {
         saved.head
     );
     assert_eq!(recording(&saved.body)["lines"], found["lines"]);
-    // A file that is there is kept.
+    // An existing file is kept.
     let mut again = world.room.command(INTERLOCK);
     let again = again
         .args(["export", &world.run, "-o", output])

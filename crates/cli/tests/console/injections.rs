@@ -1,10 +1,10 @@
-//! A corpus of texts that would do something if they were more than text, through every field that an agent fills.
+//! A corpus of texts that would have an effect if they were interpreted, in every field that an agent fills.
 
 use serde_json::{Value, json};
 
 use crate::console::{World, corpus::corpus, page::Console};
 
-/// Tells whether a text has a character that steers a terminal or the eye.
+/// Returns whether a text contains a character that steers a terminal or reorders text.
 fn steers(text: &str) -> bool {
     text.chars().any(|letter| {
         let code = u32::from(letter);
@@ -13,7 +13,7 @@ fn steers(text: &str) -> bool {
     })
 }
 
-/// Walks through every text of a value, names of fields as well.
+/// Visits every text in a value, including keys.
 fn texts(value: &Value, each: &mut impl FnMut(&str)) {
     match value {
         Value::String(text) => each(text),
@@ -51,7 +51,7 @@ fn nothing_that_an_agent_writes_is_more_than_text_in_any_field() {
             world.proposes(&format!("{at} {tool}"), tool, &input);
         }
     }
-    // The data of a transition is the agent's, and so is who it says it is.
+    // The agent controls the data of a transition, and its own name.
     let mut data = serde_json::Map::new();
     // Keys that begin with `_` are refused.
     for text in corpus.iter().filter(|text| !text.starts_with('_')) {
@@ -101,6 +101,6 @@ fn nothing_that_an_agent_writes_is_more_than_text_in_any_field() {
         });
     }
     assert!(said.contains("onerror="), "{said}");
-    // It was there, as text.
+    // The texts were there, as text.
     assert!(seen > 10, "{seen}");
 }

@@ -1,4 +1,4 @@
-//! The console's memory while a run goes on and on, with readers that follow it and a person who looks back.
+//! The console's memory while a run continues for long, with readers that follow it and a person who looks back.
 
 use std::{fs, io::Read as _, thread};
 
@@ -6,18 +6,18 @@ use serde_json::Value;
 
 use crate::console::{World, page::Console};
 
-/// Readers of the stream of the run.
+/// Number of readers of the run's stream.
 const READERS: usize = 12;
-/// Pauses and resumes in one round; each is an event.
+/// Number of pauses and resumes in one round; each is an event.
 const ROUND: usize = 60;
-/// Rounds between two looks at the memory.
+/// Number of rounds between two measurements.
 const ROUNDS: usize = 6;
-/// What as many rounds may add once memory has come to rest, in KiB.
+/// Maximum growth in these rounds once memory is stable, in KiB.
 const GROWTH_MAX: u64 = 6 * 1024;
-/// How often it may add more before: the allocator keeps some for each thread that it has met.
+/// Number of times it may grow more before that: the allocator keeps some memory for each thread.
 const TRIES: usize = 4;
 
-/// Returns how much memory the program has that listens on this port, in KiB.
+/// Returns the resident memory of the program that listens on this port, in KiB.
 fn memory(port: u16) -> u64 {
     let line = format!("0100007F:{port:04X} 00000000:0000 0A");
     let table = fs::read_to_string("/proc/net/tcp").unwrap();
@@ -82,7 +82,7 @@ fn memory_stays_where_it_is_while_a_run_goes_on() {
             }
         }
     };
-    // What is made once is made first.
+    // One-time allocations are made first.
     (0..ROUNDS).for_each(|_| round());
     let mut seen = vec![memory(console.port)];
     let rests = (0..TRIES).any(|_| {

@@ -1,4 +1,5 @@
-//! What the inspector shows of a moment: branches, evidence and the edit since which it does not count, answers of people; and which runs a list shows.
+//! The inspector's view of a moment: branches, evidence and the edit that invalidates it, people's answers; and the
+//! filters of the list of runs.
 
 use interlock_testkit::interlock::before_tool;
 use serde_json::{Value, json};
@@ -61,7 +62,7 @@ fn sends(world: &World, words: &[&str]) {
     world.interlock().by_a_person(&all).unwrap();
 }
 
-/// Lists the branches of a moment: title, status, and the events that lead on.
+/// Lists the branches of a moment: title, status, and the possible events.
 fn branches(state: &Value) -> Vec<(String, String, Vec<String>)> {
     let listed = state["branches"]["listed"].as_array().unwrap().iter();
     let text = |value: &Value| value.as_str().unwrap().to_owned();
@@ -101,7 +102,7 @@ fn each_branch_says_how_far_it_is_and_what_may_be_done_in_it() {
     );
     let docs = &both["branches"]["listed"][1]["here"];
     assert_eq!(docs["tools"], json!(["Read", "Write"]), "{both:#}");
-    // The moment before it is as it was.
+    // The previous moment is unchanged.
     let at = both["events"].as_u64().unwrap() - 1;
     let earlier = branches(&state(&format!("?at={at}")));
     assert_eq!(earlier[0], row("planning/code/coding", "open", &["TEST"]));
@@ -116,14 +117,14 @@ fn each_branch_says_how_far_it_is_and_what_may_be_done_in_it() {
     );
 }
 
-/// Has the agent make a call that succeeds.
+/// Makes a successful call by the agent.
 fn calls(world: &World, id: &str, tool: &str, input: &Value) {
     world.proposes(id, tool, input);
     let mut told = before_tool(&world.room, SESSION, id, tool, input);
     told["hook_event_name"] = json!("PostToolUse");
     told["tool_response"] = json!({ "ok": true });
     let told = world.room.write("told.json", &told.to_string()).unwrap();
-    // Not from here: this process looks at the console, too.
+    // Not from this process, because it uses the console, too.
     let hook = format!("'{INTERLOCK}' hook claude-code < {}", told.display());
     let mut client = world.room.command("find");
     client.args([".", "-maxdepth", "0", "-exec", "sh", "-c", &hook, ";"]);

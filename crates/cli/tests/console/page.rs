@@ -1,4 +1,4 @@
-//! A console at a terminal, and a page that it lets in, as far as HTTP goes.
+//! A console at a terminal, and a page paired with it, on the level of HTTP.
 
 use std::{
     io::{Read as _, Write as _},
@@ -13,18 +13,18 @@ use sha2::{Digest as _, Sha256};
 
 use crate::console::INTERLOCK;
 
-/// How long an answer may take.
+/// Time limit for a response.
 const PATIENCE: Duration = Duration::from_secs(60);
-/// What a page keeps, in hex.
+/// The page's secret, in hex.
 const SECRET: &str = "a0a1a2a3a4a5a6a7a8a9aaabacadaeafb0b1b2b3b4b5b6b7b8b9babbbcbdbebf";
 
-/// A console that serves.
+/// A running console.
 pub(crate) struct Console {
     pub(crate) terminal: Terminal,
     pub(crate) port: u16,
 }
 
-/// An answer.
+/// A response.
 #[derive(Debug)]
 pub(crate) struct Answer {
     pub(crate) status: u16,
@@ -65,7 +65,7 @@ impl Console {
         Self { terminal, port }
     }
 
-    /// Asks to be let in; returns the pairing's id and its number.
+    /// Requests pairing; returns the pairing's id and its number.
     pub(crate) fn knock(&self) -> (String, String) {
         let secret: Vec<u8> = bytes(SECRET);
         let key: String = Sha256::digest(secret)
@@ -94,7 +94,7 @@ impl Console {
         )
     }
 
-    /// Lets a page in, and returns its bearer.
+    /// Pairs a page, and returns its bearer.
     pub(crate) fn pair(&mut self) -> String {
         let (pairing, number) = self.knock();
         assert_eq!(self.finish(&pairing).status, 202);
@@ -107,7 +107,7 @@ impl Console {
         answer.json()["bearer"].as_str().unwrap().to_owned()
     }
 
-    /// What the page sends with each request.
+    /// Returns the headers that the page sends with each request.
     pub(crate) fn headers(&self, method: &str, bearer: Option<&str>) -> Vec<(String, String)> {
         let own = format!("localhost:{}", self.port);
         let mut headers = vec![
@@ -128,7 +128,7 @@ impl Console {
         self.send("GET", &format!("/api/v1/{path}"), &headers, "")
     }
 
-    /// Reads a stream until it has said `wanted`; returns what it said until then.
+    /// Reads a stream until it contains `wanted`; returns the text up to there.
     pub(crate) fn stream_until(&self, path: &str, bearer: &str, wanted: &str) -> String {
         let address = IpAddr::V4(Ipv4Addr::LOCALHOST);
         let mut stream = TcpStream::connect(SocketAddr::new(address, self.port)).unwrap();
@@ -168,7 +168,7 @@ impl Console {
         self.send_to(address, method, path, headers, body)
     }
 
-    /// Sends a request and leaves its answer where it is.
+    /// Sends a request without reading its response.
     pub(crate) fn begin(&self, method: &str, path: &str, bearer: &str, body: &str) -> TcpStream {
         let address = IpAddr::V4(Ipv4Addr::LOCALHOST);
         let headers = self.headers(method, Some(bearer));
@@ -214,7 +214,7 @@ impl Console {
     }
 }
 
-/// Reads bytes from hex.
+/// Decodes hex.
 fn bytes(hex: &str) -> Vec<u8> {
     let pairs = (0..hex.len()).step_by(2);
     pairs

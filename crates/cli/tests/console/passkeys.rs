@@ -1,4 +1,4 @@
-//! Passkeys over HTTP: who enrols one, and which assertion is a yes.
+//! Passkeys over HTTP: who can enrol one, and which assertions are accepted.
 
 use std::process::{Output, Stdio};
 
@@ -55,7 +55,7 @@ impl Authenticator {
         [&site[..], &[flags], &self.counter.to_be_bytes()].concat()
     }
 
-    /// Makes its passkey for a page that was told this.
+    /// Returns its new passkey for a page with these parameters.
     fn made(&self, told: &Value, port: u16) -> Value {
         let head = [0xa4, 1, 1, 3, 0x27, 0x20, 6, 0x21, 0x58, 32];
         let key = [&head, self.key.public_key().as_ref()].concat();
@@ -73,7 +73,7 @@ impl Authenticator {
         })
     }
 
-    /// Signs what a page was told that it has to.
+    /// Signs the challenge that a page received.
     fn signs(&mut self, told: &Value, port: u16) -> Value {
         self.counter += 1;
         let (data, said) = (
@@ -97,13 +97,13 @@ fn client_data(kind: &str, told: &Value, port: u16) -> String {
         .to_string()
 }
 
-/// What a command has printed, errors too.
+/// Returns the output of a command, including errors.
 fn printed(output: &Output) -> String {
     let all = [&output.stdout[..], &output.stderr[..]].concat();
     String::from_utf8_lossy(&all).into_owned()
 }
 
-/// A console that waits for a passkey to be made.
+/// Returns a console that waits for a passkey to be created.
 fn enrolling(room: &Room, name: &str) -> (Console, String) {
     let mut command = room.command(INTERLOCK);
     command.args(["passkey", "add", name, "--no-open"]);
@@ -112,7 +112,7 @@ fn enrolling(room: &Room, name: &str) -> (Console, String) {
     (console, bearer)
 }
 
-/// Enrols the passkey of an authenticator.
+/// Enrols an authenticator's passkey.
 fn enrol(room: &Room, name: &str, authenticator: &Authenticator) {
     let (mut console, bearer) = enrolling(room, name);
     let told = console.post("passkeys/begin", Some(&bearer), &json!({}));
@@ -123,7 +123,7 @@ fn enrol(room: &Room, name: &str, authenticator: &Authenticator) {
     assert!(console.terminal.end().unwrap().success());
 }
 
-/// A run that waits for a yes with a passkey, and a page that is in.
+/// A run that waits for an approval with a passkey, and a paired page.
 struct Waiting {
     world: World,
     console: Console,
@@ -152,7 +152,7 @@ impl Waiting {
         waiting
     }
 
-    /// Looks at what waits.
+    /// Reads the pending request.
     fn looks(&mut self) {
         let inbox = self.console.get("inbox", &self.bearer).json();
         self.ask = inbox["requests"][0].clone();
@@ -169,7 +169,7 @@ impl Waiting {
         format!("runs/{}/{rest}", self.world.run)
     }
 
-    /// Learns what has to be signed for an answer.
+    /// Returns the challenge for an answer.
     fn told(&self, body: &Value) -> Value {
         let told = self
             .console
@@ -178,7 +178,7 @@ impl Waiting {
         told.json()
     }
 
-    /// Answers, and returns the code of the refusal; empty: it was taken.
+    /// Sends an answer, and returns the code of the refusal, or an empty text.
     fn answers(&self, mut body: Value, signed: Value) -> String {
         body["passkey"] = signed;
         let path = self.path("answers");
@@ -226,7 +226,7 @@ fn a_yes_that_a_passkey_signed_is_taken_and_checked_again() {
     let all = waiting.console.get("passkeys", &waiting.bearer).json();
     assert_eq!(all["passkeys"][0]["name"], "laptop", "{all}");
     assert!(all["passkeys"][0]["used_ms"].is_u64(), "{all}");
-    // A run guards an agent, so passkeys stay as they are; afterwards a removed one breaks no log.
+    // A run guards an agent, so passkeys cannot be changed; afterwards, a removed one invalidates no log.
     let remove = |word: &str| {
         let mut command = waiting.world.room.command(INTERLOCK);
         let output = terminal::output(command.args(["passkey", "remove", word])).unwrap();
@@ -259,7 +259,7 @@ fn an_assertion_that_is_none_for_this_answer_is_refused() {
         "passkey_required"
     );
     let invalid = "passkey_invalid";
-    // Another key, also under the id of the one that is enrolled.
+    // Another key, also under the id of the enrolled one.
     let mut other = Authenticator::new(2);
     let told = waiting.told(&body);
     assert_eq!(
@@ -272,7 +272,7 @@ fn an_assertion_that_is_none_for_this_answer_is_refused() {
         waiting.answers(body.clone(), other.signs(&told, port)),
         invalid
     );
-    // Nobody was verified; another page; another answer than was asked for.
+    // Nobody was verified; another page; an answer other than the requested one.
     authenticator.flags = 0x01;
     let told = waiting.told(&body);
     let unverified = authenticator.signs(&told, port);
@@ -286,22 +286,22 @@ fn an_assertion_that_is_none_for_this_answer_is_refused() {
     let told = waiting.told(&body);
     let signed = authenticator.signs(&told, port);
     assert_eq!(waiting.answers(corrected, signed.clone()), invalid);
-    // The number was used up, and one that nobody made leads nowhere.
+    // The nonce was used up, and an invented one is not valid.
     assert_eq!(waiting.answers(body.clone(), signed.clone()), invalid);
     let mut invented = signed;
     invented["nonce"] = json!("00");
     assert_eq!(waiting.answers(body.clone(), invented), invalid);
-    // What is signed is not what was to be signed.
+    // The signed challenge is not the requested one.
     let (first, second) = (waiting.told(&body), waiting.told(&body));
     let mut crossed = authenticator.signs(&first, port);
     crossed["nonce"] = second["nonce"].clone();
     assert_eq!(waiting.answers(body.clone(), crossed), invalid);
-    // A counter that does not go on: the key was copied.
+    // A counter that does not increase: the key was copied.
     authenticator.counter = 0;
     let told = waiting.told(&body);
     let copied = authenticator.signs(&told, port);
     assert_eq!(waiting.answers(body.clone(), copied), invalid);
-    // What waits no more, and a digest of something else.
+    // A request that is no longer pending, and the digest of something else.
     let mut stale = body.clone();
     stale["digest"] = json!("0".repeat(64));
     let path = waiting.path("challenge");
@@ -321,7 +321,7 @@ fn an_assertion_of_another_run_or_request_is_refused() {
     let first = waiting.body();
     let told = waiting.told(&first);
     let signed = authenticator.signs(&told, port);
-    // The same question is asked anew.
+    // The same question is asked again.
     let (run, interlock) = (waiting.world.run.clone(), waiting.world.interlock());
     interlock.by_a_person(&["reject", &run]).unwrap();
     waiting.world.asks();
@@ -335,7 +335,7 @@ fn an_assertion_of_another_run_or_request_is_refused() {
     let other = waiting.world.interlock().start("flow.yaml").unwrap();
     let mine = std::mem::replace(&mut waiting.world.run, other);
     waiting.world.asks();
-    // The list of runs is read anew a moment later at the latest.
+    // The list of runs is read again a moment later at the latest.
     let found = (0..10_000).find_map(|_| {
         let inbox = waiting.console.get("inbox", &waiting.bearer).json();
         let mut all = inbox["requests"].as_array().unwrap().iter();
@@ -394,7 +394,7 @@ fn a_terminal_a_token_and_watch_say_no_alone() {
 fn a_verification_finds_a_yes_that_no_key_has_signed() {
     let authenticator = Authenticator::new(1);
     let waiting = Waiting::new(&authenticator);
-    // Somebody who writes the log by the engine alone, with all its hashes right.
+    // An attacker who writes the log with the engine alone, with all its hashes valid.
     let home = Home::at(waiting.world.room.state().join("interlock"));
     let id = RunId::new(waiting.world.run.clone());
     let mut log = home.open_run(&id).unwrap();
@@ -436,7 +436,7 @@ fn passkeys_are_enrolled_from_a_terminal_while_no_agent_is_guarded() {
         .output()
         .unwrap();
     assert!(!output.status.success(), "there is no terminal");
-    // A console that was opened for something else enrols none.
+    // A console that was opened for another purpose enrols none.
     let mut plain = Console::open(&room);
     let bearer = plain.pair();
     let refused = plain.post("passkeys/begin", Some(&bearer), &json!({}));
@@ -446,7 +446,7 @@ fn passkeys_are_enrolled_from_a_terminal_while_no_agent_is_guarded() {
     let finish = |made: &Value| console.post("passkeys/finish", Some(&bearer), made);
     let authenticator = Authenticator::new(1);
     let (told, port) = (begin().json(), console.port);
-    // Made elsewhere, by nobody who was verified, or for another number.
+    // Made at another origin, without verification of the person, or for another nonce.
     let elsewhere = authenticator.made(&told, port ^ 1);
     assert_eq!(finish(&elsewhere).code(), "passkey_invalid");
     assert_eq!(
@@ -503,7 +503,7 @@ states:
     told["permission_mode"] = json!("default");
     let told = world.room.write("told.json", &told.to_string()).unwrap();
     let line = format!("'{INTERLOCK}' hook claude-code < {}; true", told.display());
-    // The client; neither a shell nor this test is one.
+    // The client; neither a shell nor this test counts as one.
     let mut client = world.room.command("find");
     client.args([".", "-maxdepth", "0", "-exec", "sh", "-c", &line, ";"]);
     let ended = client.stdin(Stdio::null()).output().unwrap();

@@ -1,11 +1,11 @@
-//! The console's own port, which calls of a guarded agent are kept from.
+//! The console's own port, which a guarded agent's calls cannot use.
 
 use interlock_testkit::interlock::before_tool;
 use serde_json::{Value, json};
 
 use crate::console::{SESSION, World, page::Console};
 
-/// Proposes a call to the agent's hook; returns why it is denied, empty where it may run.
+/// Proposes a call to the agent's hook; returns why it is denied, empty if it may run.
 fn denied(world: &World, id: &str, tool: &str, input: &Value) -> String {
     let told = before_tool(&world.room, SESSION, id, tool, input);
     let child = world.interlock().hook(&told).unwrap();
@@ -17,7 +17,7 @@ fn denied(world: &World, id: &str, tool: &str, input: &Value) -> String {
     reason.filter(|_| is_denied).unwrap_or_default().to_owned()
 }
 
-/// A state in which everything may be done but what is protected.
+/// A state that permits everything except protected things.
 const FREE: &str = "id: free
 initial: working
 states:
@@ -63,7 +63,7 @@ fn a_call_that_names_the_console_is_denied_in_every_state_while_it_serves() {
             "{tool} {input}: {reason:?}"
         );
     }
-    // Another port is nobody's business, and so is this one once nobody listens.
+    // Another port is not restricted, and neither is this one when nobody listens any more.
     let other = json!({ "command": format!("curl http://localhost:{}/", port ^ 1) });
     assert_eq!(denied(&world, "other", "Bash", &other), "");
     let (_, same) = &calls[0];

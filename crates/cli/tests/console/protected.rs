@@ -1,4 +1,4 @@
-//! Protected files that were changed: they wait in the inbox, and a yes accepts what was shown.
+//! Changed protected files: they wait in the inbox, and a yes accepts the shown state.
 
 use serde_json::{Value, json};
 
@@ -11,7 +11,7 @@ struct Looking {
 }
 
 impl Looking {
-    /// A run that stands still because a protected file appeared.
+    /// Returns a run that is paused because a protected file appeared.
     fn at_a_change() -> Self {
         let world = World::new();
         world.proposes("1", "Read", &json!({ "file_path": "a" }));
@@ -49,7 +49,7 @@ impl Looking {
     }
 }
 
-/// Changes a protected file, and has the agent make a call, which notices it.
+/// Changes a protected file, and makes a call by the agent, which detects it.
 fn changes(world: &World, text: &str, id: &str) {
     world.room.write(".claude/settings.json", text).unwrap();
     world.proposes(id, "Read", &json!({ "file_path": "a" }));
@@ -64,12 +64,12 @@ fn a_changed_protected_file_waits_until_a_person_accepts_it_as_it_was_shown() {
     assert!(rows.contains(".claude/settings.json"), "{ask:#}");
     let listed = looking.console.get("runs", &looking.bearer).json();
     assert_eq!(listed["runs"][0]["waiting"], 1, "{listed:#}");
-    // Going on without a look at it is refused, and the button is not there.
+    // Resuming without reviewing it is refused, and there is no button for that.
     assert_eq!(looking.tells("resume", &json!({})), 409);
     let run = format!("runs/{}", looking.world.run);
     let detail = looking.console.get(&run, &looking.bearer).json();
     assert_eq!(detail["can"]["resume"], false, "{detail:#}");
-    // Another change of it is not what was shown.
+    // A later change was not shown.
     changes(&looking.world, "{\"hooks\": {\"Stop\": [2]}}", "3");
     assert_eq!(looking.answers(&ask, "yes"), 409);
     assert_eq!(looking.status(), "paused");
@@ -78,7 +78,7 @@ fn a_changed_protected_file_waits_until_a_person_accepts_it_as_it_was_shown() {
     assert_eq!(looking.answers(&newer, "yes"), 200);
     assert_eq!(looking.status(), "running");
     assert_eq!(looking.asks(), Value::Null);
-    // Once is enough, and nothing waits that could be answered again.
+    // The answer counts once, and nothing is pending that could be answered again.
     assert_eq!(looking.answers(&newer, "yes"), 409);
 }
 
@@ -86,12 +86,12 @@ fn a_changed_protected_file_waits_until_a_person_accepts_it_as_it_was_shown() {
 fn what_has_changed_since_a_file_was_shown_is_not_accepted_with_it() {
     let looking = Looking::at_a_change();
     let ask = looking.asks();
-    // Nobody has noticed yet that it is another one.
+    // The new change has not been detected yet.
     let settings = ".claude/settings.json";
     let other = "{\"hooks\": {\"Stop\": [3]}}";
     looking.world.room.write(settings, other).unwrap();
     assert_eq!(looking.answers(&ask, "yes"), 200);
-    // The next call is what notices it, and does not run.
+    // The next call detects it, and does not run.
     looking
         .world
         .proposes("4", "Read", &json!({ "file_path": "a" }));
@@ -101,7 +101,7 @@ fn what_has_changed_since_a_file_was_shown_is_not_accepted_with_it() {
     assert!(newer["rows"].to_string().contains(settings), "{newer:#}");
     let denied = looking.world.events("CallDenied");
     assert_eq!(denied.last().unwrap()["refusal"]["code"], "paused");
-    // As it was when it was shown, it may stay.
+    // In the state that was shown, it is accepted.
     let shown = "{\"hooks\": {\"Stop\": [1]}}";
     looking.world.room.write(settings, shown).unwrap();
     assert_eq!(looking.answers(&newer, "yes"), 200);

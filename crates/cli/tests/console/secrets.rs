@@ -1,4 +1,4 @@
-//! Secrets that an agent has written into a call, or that stand in the data of a transition: no page shows them.
+//! Secrets that an agent has written into a call, or that are in the data of a transition: no page shows them.
 
 use serde_json::json;
 
@@ -15,7 +15,7 @@ states:
   shipped: {on: {DONE: done}}
   done: {type: final}
 ";
-/// One that its form tells, and one that only its name does.
+/// One recognized by its form, and one only by its name.
 const KEY: &str = "sk-live-0123456789abcdefghij";
 const PIN: &str = "blue-elephant-seven";
 
@@ -59,7 +59,7 @@ fn what_waits_and_the_log_are_shown_without_their_secrets() {
     assert!(!said.contains(KEY) && said.contains("WebFetch"), "{said}");
     let alarms = console.get("protected", &bearer).body;
     assert!(alarms.contains("echo [secret]"), "{alarms}");
-    // All else is there.
+    // Everything else is shown.
     for told in ["https://example.com/?key=[secret]", "production"] {
         assert!(shown.contains(told), "{told}: {shown}");
     }
@@ -104,7 +104,7 @@ fn a_masked_value_is_not_taken_for_a_correction() {
     let mut console = Console::open(&world.room);
     let bearer = console.pair();
     let ask = console.get("inbox", &bearer).json()["requests"][0].clone();
-    // A page sends the whole of a key of which a part was typed otherwise.
+    // A page sends the whole value of a key that was edited in part.
     let mut corrected = ask["data"].clone();
     assert_eq!(corrected["target"]["password"], "[secret]");
     corrected["target"]["host"] = json!("b");

@@ -1,4 +1,4 @@
-//! What a page is told of a run of model stages: transcripts and cost; and what it is told of trust.
+//! The views of a run of model stages: transcripts and cost; and the view of trust.
 
 use interlock_testkit::provider::{Reply, Script, call, text};
 use serde_json::{Value, json};
@@ -139,7 +139,7 @@ fn a_transcript_tells_what_was_said_and_what_became_of_each_call() {
     );
     assert_eq!(entries[15]["outcome"], "ok");
     assert_eq!(whole["attempts"][0]["state"], "plan");
-    // By pages it is the same.
+    // Page by page, it is the same.
     let mut paged = Vec::new();
     for offset in (0..16).step_by(5) {
         let page = looked.of_run(&format!("transcript?offset={offset}&limit=5"));
@@ -147,7 +147,7 @@ fn a_transcript_tells_what_was_said_and_what_became_of_each_call() {
         paged.extend(page["entries"].as_array().unwrap().clone());
     }
     assert_eq!(&Value::Array(paged), entries);
-    // At a moment of the past nothing is told of what came later.
+    // For a past moment, later entries are not included.
     let seq = entries[5]["seq"].as_u64().unwrap();
     let past = looked.of_run(&format!("transcript?at={seq}"));
     assert_eq!(past["total"], 5);
@@ -179,7 +179,7 @@ fn an_edit_of_a_stage_is_shown_by_what_it_would_change() {
         .map(|argument| argument["name"].as_str().unwrap())
         .collect();
     assert_eq!(names, ["file_path", "old_string", "new_string"], "{edit:#}");
-    // What a stage may call is said by the stage.
+    // The stage determines its permitted calls.
     let path = format!("runs/{}/calls/{}/why?state=done", looked.run, seq(1));
     assert_eq!(looked.console.get(&path, &looked.bearer).status, 400);
     let write = looked.of_run(&format!("calls/{}/why", seq(2)));
@@ -204,7 +204,7 @@ fn what_lies_beside_the_log_is_shown_by_its_digest_and_masked() {
     let masked = "I look. \\u{202e}<script> with [secret]";
     assert!(text.contains(masked), "{text}");
     assert_eq!(blob["cut"], false);
-    // A digest is not a path, and what nothing names is not there.
+    // A digest is not a path, and unreferenced texts cannot be read.
     for wrong in ["..%2fevents.db", &"0".repeat(64), "x"] {
         let path = format!("runs/{}/blobs/{wrong}", looked.run);
         assert_eq!(

@@ -1,4 +1,4 @@
-//! Workflows that are tried over HTTP: cases and counterexamples as lines, graphs that open and fold, machines that are called.
+//! Workflows tried over HTTP: cases and counterexamples as lines, graphs that open and fold, called machines.
 
 use serde_json::{Value, json};
 
@@ -7,7 +7,7 @@ use crate::console::{
     workflows::{draft, open},
 };
 
-/// A workflow with a test file and properties beside it, of which one of each is broken.
+/// A workflow with a test file and properties beside it, each with one failure.
 const SOUND: &str = "id: shop
 initial: draft
 states:
@@ -59,7 +59,7 @@ fn tests_and_counterexamples_come_as_lines_that_play_step_by_step() {
         (&Value::Null, &json!(1)),
         "{found}"
     );
-    // Played as lines, each step says whether it is as expected.
+    // Simulated as lines, each step reports whether it is as expected.
     let play =
         |lines: &Value, begun: &Value| post("simulate", &json!({ "lines": lines, "begun": begun }));
     let played = play(&cases[0]["steps"], &cases[0]["begun"]);
@@ -75,7 +75,7 @@ fn tests_and_counterexamples_come_as_lines_that_play_step_by_step() {
     let differences = played["answers"][0]["differences"].to_string();
     assert!(differences.contains("awaiting_approval"), "{played}");
 
-    // A run that breaks a property is played the same way.
+    // A run that violates a property is simulated in the same way.
     let proof = post("prove", &json!({}));
     let finding = |name: &str| {
         let findings = proof["findings"].as_array().unwrap();
@@ -102,7 +102,7 @@ fn tests_and_counterexamples_come_as_lines_that_play_step_by_step() {
     assert_eq!(played["ok"], true, "{played}");
     let last = played["answers"].as_array().unwrap().last().unwrap();
     assert_eq!(last["state"], "shipped", "{played}");
-    // What the properties are wrong about stands at its place.
+    // Errors in the properties are reported with their place.
     write(
         "shop.properties.yaml",
         &PROPERTIES.replace("shipped", "nowhere"),
@@ -115,7 +115,7 @@ fn tests_and_counterexamples_come_as_lines_that_play_step_by_step() {
     );
 }
 
-/// A call, a fork and states that may be put together.
+/// A call, a fork and states that can be grouped.
 const CALLING: &str = "id: shop
 initial: one
 states:
@@ -172,7 +172,7 @@ fn a_call_is_opened_in_place_and_states_are_folded() {
     assert_eq!(call["fold"]["open"], false, "{call}");
     let alone = named(&plain, "boxing");
     assert_eq!(alone.len(), 1);
-    // Opened, the machine is drawn inside of the call and nowhere else; its marks are those of the machine.
+    // Opened, the machine is drawn inside the call and nowhere else; its marks are those of the machine.
     let opened = scene(json!({ "opened": [call["key"]] }));
     let inside = named(&opened, "boxing");
     assert_eq!(inside.len(), 1, "{opened:?}");
@@ -185,7 +185,7 @@ fn a_call_is_opened_in_place_and_states_are_folded() {
             alone[0]["id"].as_str().unwrap()
         )
     );
-    // Folded, states are one node that stands for all of them.
+    // Folded states are one node that represents all of them.
     let folded = scene(json!({ "groups": [["one", "two"]] }));
     assert!(
         named(&folded, "one").is_empty() && named(&folded, "two").is_empty(),

@@ -1,4 +1,4 @@
-//! What a page is told of trust, and what it ends; what waits and is settled elsewhere; data of a yes.
+//! The view of trust, and revoking access; requests settled elsewhere; the data of a yes.
 
 use std::{fs, io::Write as _, process::Command};
 
@@ -169,7 +169,7 @@ fn a_question_of_a_run_of_steps_names_the_commands_that_settle_it() {
         json!({ "line": "interlock resume q --answer TEXT", "says": "answers with this text" }),
         "{ask:#}"
     );
-    // A run that nobody carries out does not go on by itself, and that is said.
+    // A run without a runner does not continue by itself, and that is reported.
     let run = ask["run"].as_str().unwrap();
     let tells = |what: &str| {
         let path = format!("runs/{run}/{what}");
@@ -183,13 +183,13 @@ fn a_question_of_a_run_of_steps_names_the_commands_that_settle_it() {
         said.contains(&format!("`interlock resume {run}`")),
         "{said}"
     );
-    // What it may have left is ended by the command alone.
+    // Programs that it may have left are ended by the command alone.
     let refused = console.post(&format!("runs/{run}/cancel"), Some(&bearer), &json!({}));
     assert_eq!((refused.status, refused.code().as_str()), (400, "input"));
     assert!(refused.body.contains("interlock cancel"), "{refused:?}");
 }
 
-/// A run of steps, one of which waits for somebody to write to a pipe.
+/// Starts a run of steps, one of which waits for somebody to write to a pipe.
 fn carried_out(world: &World) -> std::process::Child {
     let (pipe, begun) = (world.room.path("pipe"), world.room.path("begun"));
     let made = Command::new("mkfifo").arg(&pipe).status();
@@ -223,7 +223,7 @@ fn a_run_of_steps_is_cancelled_here_as_long_as_a_process_carries_it_out() {
         detail["can"]["cancel"].clone()
     };
     let run = loop {
-        // It has started its step, and is carried out.
+        // It has started its step, and a runner is active.
         match long() {
             Some(run) if can(&run) == true && world.room.path("begun").exists() => break run,
             _ => assert!(child.try_wait().unwrap().is_none(), "{child:?}"),
@@ -251,7 +251,7 @@ fn the_stream_of_one_run_tells_what_waits_in_all() {
             let path = format!("stream?run={own}");
             console.stream_until(&path, &bearer, "{\"count\":1}")
         });
-        // It is told of that other run, in whatever order the two get there.
+        // The notification is about that other run, in whatever order the two events arrive.
         world.asks();
         let said = reader.join().unwrap();
         assert!(said.contains("event: inbox"), "{said}");
@@ -278,7 +278,7 @@ fn a_page_that_goes_away_ends_no_examination() {
     fs::File::open(&begun).unwrap();
     drop(page);
     let other = console.post("doctor", Some(&bearer), &json!({}));
-    // The client ends at last.
+    // Finally, the client ends.
     let mut end = fs::File::options()
         .read(true)
         .write(true)

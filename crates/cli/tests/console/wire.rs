@@ -1,4 +1,4 @@
-//! Requests as no browser writes them: what an agent or a foreign page may send to the port.
+//! Requests that no browser sends: what an agent or a foreign page may send to the port.
 
 use std::{
     io::{Read as _, Write as _},
@@ -9,10 +9,10 @@ use serde_json::{Value, json};
 
 use crate::console::{World, page::Console};
 
-/// Has the connection closed after the answer.
+/// Requests that the connection is closed after the response.
 const LAST: &str = "Connection: close\r\n";
 
-/// A console with a page that was let in, and a transition that waits.
+/// A console with a paired page, and a pending transition.
 struct Wire {
     world: World,
     console: Console,
@@ -35,7 +35,7 @@ impl Wire {
         }
     }
 
-    /// Returns the head of a request with everything right.
+    /// Returns the head of an otherwise valid request.
     fn head(&self, method: &str, path: &str) -> String {
         let mut text = format!("{method} {path} HTTP/1.1\r\n");
         for (name, value) in self.console.headers(method, Some(&self.bearer)) {
@@ -44,12 +44,12 @@ impl Wire {
         text
     }
 
-    /// Sends bytes as they are; returns all that is answered until the connection is closed.
+    /// Sends raw bytes; returns all responses until the connection is closed.
     fn sends(&self, text: &str) -> String {
         answered(self.connected(text))
     }
 
-    /// Sends bytes, and ends there.
+    /// Sends bytes, and closes its side of the connection.
     fn sends_and_ends(&self, text: &str) -> String {
         let stream = self.connected(text);
         stream.shutdown(Shutdown::Write).unwrap();
@@ -62,7 +62,7 @@ impl Wire {
         stream
     }
 
-    /// Returns the path and the body of a yes to what waits.
+    /// Returns the path and the body of a yes to the pending request.
     fn yes(&self) -> (String, String) {
         let ask = &self.ask;
         let body = json!({
@@ -77,14 +77,14 @@ impl Wire {
     }
 }
 
-/// Reads what is answered; a connection that is cut has said what it says.
+/// Reads the responses; a broken connection ends them.
 fn answered(mut stream: TcpStream) -> String {
     let mut answer = Vec::new();
     let _ = stream.read_to_end(&mut answer);
     String::from_utf8_lossy(&answer).into_owned()
 }
 
-/// The codes of the answers on one connection.
+/// Returns the status codes of the responses on one connection.
 fn statuses(said: &str) -> Vec<&str> {
     let lines = said.split("HTTP/1.1 ").skip(1);
     lines.map(|line| line.get(..3).unwrap_or(line)).collect()
@@ -155,7 +155,7 @@ fn a_body_is_what_its_length_says_and_nothing_else() {
         assert!(!said.contains("200 OK"), "{name}: {said}");
         assert!(wire.is_unanswered(), "{name}: {said}");
     }
-    // A length beside chunks does not count.
+    // A length beside chunks is ignored.
     let rest = format!("Transfer-Encoding: chunked\r\n\r\n{chunks}0\r\n\r\n");
     let said = wire.sends(&format!("{head}Content-Length: 2\r\n{rest}"));
     assert_eq!(statuses(&said), ["200"], "{said}");
@@ -225,7 +225,7 @@ fn a_page_is_no_other_protocol() {
     assert_eq!(statuses(&wire.sends(&(right.clone() + upgrade))), ["200"]);
     let said = wire.sends("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n");
     assert!(!said.contains("200"), "{said}");
-    // An address that is written out counts, also beside a right `Host`.
+    // An authority in the request target counts, even with a valid `Host`.
     for elsewhere in [
         "http://evil.example",
         "http://localhost",

@@ -1,4 +1,5 @@
-//! Workflows over HTTP: listed, checked, drawn, edited and played as texts, and written only over what the page read.
+//! Workflows over HTTP: listed, checked, drawn, edited and simulated as texts, and written only over the version that
+//! the page read.
 
 use std::path::PathBuf;
 
@@ -9,7 +10,7 @@ use crate::console::{
     page::{Answer, Console},
 };
 
-/// A console with a project that has a workflow of its own.
+/// Returns a console with a project that has its own workflow.
 pub(crate) fn open(world: &World) -> (Console, String) {
     world
         .room
@@ -20,7 +21,7 @@ pub(crate) fn open(world: &World) -> (Console, String) {
     (console, bearer)
 }
 
-/// A text that the page holds of it.
+/// Returns the page's draft of it.
 pub(crate) fn draft(world: &World, text: &str, more: &Value) -> Value {
     let mut draft = json!({ "file": shop(world), "text": text });
     for (key, value) in more.as_object().into_iter().flatten() {
@@ -29,7 +30,7 @@ pub(crate) fn draft(world: &World, text: &str, more: &Value) -> Value {
     draft
 }
 
-/// The file of the project's workflow.
+/// Returns the file of the project's workflow.
 fn shop(world: &World) -> PathBuf {
     let root = world.room.project().canonicalize().unwrap();
     root.join(".interlock/workflows/shop.yaml")
@@ -103,7 +104,7 @@ fn a_workflow_is_written_over_what_the_page_read_and_nothing_else() {
     let written = put(&console, &bearer, "shop", Some(etag), text);
     assert_eq!(written.status, 200, "{written:?}");
     assert_eq!(read(), text);
-    // The run keeps the copy it began with.
+    // The run keeps the copy that it began with.
     let state = console
         .get(&format!("runs/{}/state", world.run), &bearer)
         .body;
@@ -240,11 +241,11 @@ fn the_states_of_a_text_come_with_their_places() {
         FLOW.get(place(0)..place(1)),
         Some("shipped: {on: {DONE: done}}")
     );
-    // A text with errors has its states, too; one that cannot be read has none.
+    // A text with errors has its states, too; one that cannot be parsed has none.
     let broken = FLOW.replace("SHIP: {target: shipped", "SHIP: {target: nowhere");
     assert_eq!(outline(&broken, None)["states"][0]["name"], "draft");
     assert_eq!(outline("states: [", None), Value::Null);
-    // One of several, whose keys are escaped in their places.
+    // One of several, whose keys are escaped in their pointers.
     let several = "workflows:\n  a: {id: a, initial: x, states: {x: {type: final}}}\n  b/c: {id: b, initial: y, states: {y~: {}}}\n";
     assert_eq!(outline(several, None), Value::Null);
     assert_eq!(

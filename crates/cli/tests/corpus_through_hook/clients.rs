@@ -1,4 +1,4 @@
-//! How each client tells its hook of the calls that cases make, and says what it was answered.
+//! How each client reports the cases' calls to its hook, and interprets the answers.
 
 use std::fs;
 
@@ -11,7 +11,7 @@ use interlock_simulate::{
 use interlock_testkit::room::Room;
 use serde_json::{Value, json};
 
-/// A moment that a client tells its hook of.
+/// A moment that a client reports to its hook.
 pub(crate) enum Telling {
     /// A tool is about to be called.
     Before,
@@ -19,7 +19,7 @@ pub(crate) enum Telling {
     After { ok: bool, exit: i64, text: String },
 }
 
-/// What a client's hook process is given.
+/// The input of a client's hook process.
 pub(crate) struct Said {
     pub(crate) argument: Option<&'static str>,
     pub(crate) input: Value,
@@ -95,23 +95,23 @@ const OPENCODE: &[Row] = &[
     ("Agent", "task", &[]),
 ];
 
-/// Says how a turn of Codex is run: without its own sandbox.
+/// Codex's setting for a turn: without its own sandbox.
 const TURN: &str =
     r#"{"type":"turn_context","payload":{"sandbox_policy":{"type":"danger-full-access"}}}"#;
 
-/// How a client tells its hook, and is answered.
+/// How a client talks to its hook.
 pub(crate) trait Speaks {
-    /// Makes what the client would have in its room.
+    /// Creates the files that the client would have in its room.
     fn prepare(self, room: &Room);
-    /// Returns variables that the client gives its hooks.
+    /// Returns the variables that the client sets for its hooks.
     fn variables(self) -> &'static [(&'static str, &'static str)];
-    /// Tells whether the client tells all that a case is about.
+    /// Returns whether the client reports everything that a case is about.
     fn tells(self, workflow: &str, case: &Case) -> bool;
-    /// Returns the arguments of a call in the client's words.
+    /// Returns the arguments of a call in the client's form.
     fn plain(self, line: &ToolLine) -> Value;
-    /// Returns what the hook is given.
+    /// Returns the input of the hook.
     fn says(self, telling: &Telling, line: &ToolLine, room: &Room, call: &str) -> Said;
-    /// Returns the arguments that the client is to run in the place of the agent's.
+    /// Returns the arguments that the client is to run instead of the agent's.
     fn carried(self, answer: &Value) -> Option<Value>;
     /// Returns the verdict and its reason.
     fn verdict(self, answer: &Value) -> (&'static str, String);
@@ -133,7 +133,7 @@ impl Speaks for ClientId {
     }
 
     fn tells(self, workflow: &str, case: &Case) -> bool {
-        // Without `interlock exec` there is no exit code, and no environment held.
+        // Without `interlock exec`, there is no exit code, and no control of the environment.
         let carries = !matches!(self, Self::Gemini | Self::Cursor);
         let wants_it = ["evidence", "_env", "env:", "\"env\"", "env_overrides"];
         let fits = carries || !wants_it.iter().any(|word| workflow.contains(word));
@@ -145,11 +145,11 @@ impl Speaks for ClientId {
         fits && (names_agents || !has_agents)
             && failures(case).all(|(shell, result)| match self {
                 Self::ClaudeCode | Self::Copilot | Self::Cursor => true,
-                // They tell of no tool that threw.
+                // They do not report a tool that threw an error.
                 Self::Opencode => shell,
-                // Nor of how a line ended that is not carried, such as those of free states.
+                // Nor the end of a line that is not rewritten, such as those in free states.
                 Self::Codex => shell && !workflow.contains("interrupts:"),
-                // It calls every line a success.
+                // It reports every line as a success.
                 Self::Gemini => !shell && result.exit.is_none(),
             })
     }
@@ -253,7 +253,7 @@ impl Speaks for ClientId {
         let reason = text(reason).unwrap_or_default().to_owned();
         match text(word) {
             Some("ask") => ("ask", String::new()),
-            // Where no person answers the client, an ask is a denial that says so.
+            // If no person answers the client, an ask becomes a denial that says so.
             Some(_) if reason.contains("`interlock approve ") => ("ask", String::new()),
             None | Some("allow") => ("allow", String::new()),
             Some(_) => ("deny", reason),
@@ -289,7 +289,7 @@ fn claude(
     said
 }
 
-/// Lists the results of a case that are failures, and whether a shell's.
+/// Lists the failed results of a case, and whether each is a shell's.
 fn failures(case: &Case) -> impl Iterator<Item = (bool, &ResultLine)> {
     let mut shell = false;
     case.steps.iter().filter_map(move |step| match &step.line {

@@ -1,4 +1,4 @@
-//! The cookbook: each recipe's workflow checks clean, and each printed session is played.
+//! The cookbook: each recipe's workflow passes `check`, and each printed session is played.
 
 use std::{
     path::Path,
@@ -24,7 +24,7 @@ struct Recipe {
     sessions: Vec<Block>,
 }
 
-/// A command of a session, and what is printed below it.
+/// A command in a session, and its printed output.
 pub(crate) struct Command {
     pub(crate) words: Vec<String>,
     pub(crate) printed: Vec<String>,
@@ -54,7 +54,7 @@ fn recipes() -> Vec<Recipe> {
         .collect()
 }
 
-/// Writes the workflow of a recipe where the page says that it belongs, and returns its path.
+/// Writes a recipe's workflow to the place that the page names, and returns its path.
 fn place(room: &Room, recipe: &Recipe) -> String {
     let first = recipe.workflow.text.lines().next().unwrap();
     let path = match (first.strip_prefix("# "), first.strip_prefix("id: ")) {
@@ -66,7 +66,7 @@ fn place(room: &Room, recipe: &Recipe) -> String {
     path
 }
 
-/// Reads the commands of a session.
+/// Parses the commands of a session.
 pub(crate) fn commands(session: &Block) -> Vec<Command> {
     let mut commands: Vec<Command> = Vec::new();
     for line in session.text.lines() {
@@ -82,7 +82,7 @@ pub(crate) fn commands(session: &Block) -> Vec<Command> {
     commands
 }
 
-/// Tells whether a line says what is printed, in which `…` stands for anything.
+/// Returns whether a line matches the printed one, in which `…` stands for anything.
 fn fits(line: &str, printed: &str) -> bool {
     let mut parts = printed.split(REST);
     let Some(mut rest) = parts.next().and_then(|begin| line.strip_prefix(begin)) else {
@@ -122,7 +122,7 @@ fn simulate(room: &Room, command: &Command) -> Vec<(String, String)> {
         .collect()
 }
 
-/// Asserts that the session of a simulation goes as printed.
+/// Checks that the session of a simulation runs as printed.
 fn expect_simulation(room: &Room, title: &str, command: &Command) {
     let played = simulate(room, command);
     let mut printed = command.printed.iter();
@@ -137,7 +137,7 @@ fn expect_simulation(room: &Room, title: &str, command: &Command) {
     assert_eq!(printed.next(), None, "{title}: the session ends earlier");
 }
 
-/// Asserts that a command prints the lines in their order.
+/// Checks that a command prints the lines in their order.
 pub(crate) fn expect_lines(title: &str, command: &Command, output: &Output) {
     let both = [&output.stdout, &output.stderr].map(|bytes| String::from_utf8_lossy(bytes));
     let said: Vec<&str> = both.iter().flat_map(|text| text.lines()).collect();

@@ -1,4 +1,4 @@
-//! The page of JSON output: each command prints the keys that the page lists, and no others.
+//! The page of JSON output: each command prints exactly the keys that the page lists.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -13,7 +13,7 @@ use super::pages::{blocks, pages};
 
 const INTERLOCK: &str = env!("CARGO_BIN_EXE_interlock");
 
-/// Begins what is said of a key that is not always there.
+/// Begins the description of a key that is not always there.
 const SOMETIMES: &str = "*";
 
 /// A section of the page: a command and its keys.
@@ -46,7 +46,7 @@ fn section(text: &str) -> Option<Section> {
     })
 }
 
-/// Lists every key of a value by its path; `known` tells which are described deeper.
+/// Lists every key of a value by its path; `known` contains the paths that are described further.
 fn found(value: &Value, path: &str, known: &BTreeSet<&str>, keys: &mut BTreeSet<String>) {
     match value {
         Value::Object(entries) => {

@@ -1,4 +1,4 @@
-//! The pages of every key of the formats, made from what `interlock schema` prints.
+//! The pages of the formats' keys, generated from the output of `interlock schema`.
 
 use std::{fmt::Write as _, fs};
 
@@ -9,7 +9,7 @@ use super::pages::repository;
 
 const INTERLOCK: &str = env!("CARGO_BIN_EXE_interlock");
 
-/// A format, its page, and what stands on the page before the tables.
+/// A format, its page, and the text before the tables.
 struct Format {
     name: &'static str,
     page: &'static str,
@@ -46,7 +46,7 @@ CodeMie is a platform for AI assistants; its workflows combine assistants, tools
     },
 ];
 
-/// What a page says about itself.
+/// The page's statement about itself.
 const MADE: &str = "
 This page is generated from the JSON Schema that `interlock schema FORMAT` prints, and a test checks that it is current. Keys in **bold** are required.
 ";
@@ -59,7 +59,7 @@ fn schema(format: &str) -> Map<String, Value> {
     serde_json::from_slice(&output.stdout).unwrap()
 }
 
-/// What a schema says of a key that is read and not used.
+/// The description of a key that is accepted and not used.
 const NO_EFFECT: &str = "Accepted; it has no effect.";
 
 /// A schema with the definitions that it refers to.
@@ -92,7 +92,7 @@ fn page(format: &Format) -> String {
 }
 
 impl Page<'_> {
-    /// Writes the keys of an object; `None`: it has none of its own.
+    /// Returns the table of an object's keys; `None` if it has no keys of its own.
     fn table(&self, schema: &Value) -> Option<String> {
         let keys = schema.get("properties")?.as_object()?;
         let required = schema.get("required").and_then(Value::as_array);
@@ -103,7 +103,7 @@ impl Page<'_> {
         let mut idle = Vec::new();
         for (key, value) in keys {
             if keys.contains_key(&camel_case(key)) && key.contains('_') {
-                // The other way to write the same key.
+                // The other spelling of the same key.
                 continue;
             }
             if text_of(value, "description") == Some(NO_EFFECT) {
@@ -125,7 +125,7 @@ impl Page<'_> {
         Some(text)
     }
 
-    /// Says in words what a schema lets through.
+    /// Describes the permitted values of a schema in words.
     fn kind(&self, schema: &Value) -> String {
         if let Some(name) = text_of(schema, "$ref") {
             let name = name.trim_start_matches("#/$defs/").replace("%20", " ");
@@ -155,7 +155,7 @@ impl Page<'_> {
             Some(Value::String(kind)) => self.plain(kind, schema),
             Some(Value::Array(kinds)) => {
                 let kinds: Vec<&str> = kinds.iter().filter_map(Value::as_str).collect();
-                // What YAML may write for a text.
+                // The types that YAML may produce for a text.
                 if kinds.contains(&"string") && kinds.contains(&"number") {
                     return "text".to_owned();
                 }
@@ -191,7 +191,7 @@ fn text_of<'a>(schema: &'a Value, key: &str) -> Option<&'a str> {
     schema.get(key).and_then(Value::as_str)
 }
 
-/// Writes `a_key` as `aKey`.
+/// Converts `a_key` to `aKey`.
 fn camel_case(key: &str) -> String {
     let mut words = key.split('_');
     let first = words.next().unwrap_or_default().to_owned();
@@ -207,7 +207,7 @@ fn title(name: &str) -> String {
     format!("{}{rest}", first.unwrap_or_default())
 }
 
-/// Joins alternatives, each once.
+/// Joins alternatives without duplicates.
 fn joined(kinds: impl Iterator<Item = String>) -> String {
     let mut all: Vec<String> = Vec::new();
     for kind in kinds {
@@ -218,7 +218,7 @@ fn joined(kinds: impl Iterator<Item = String>) -> String {
     all.join(", or ")
 }
 
-/// `INTERLOCK_BLESS=1` writes the pages; read what changed.
+/// `INTERLOCK_BLESS=1` writes the pages; review the changes.
 #[test]
 fn the_pages_of_keys_are_those_of_the_schemas() {
     for format in FORMATS {

@@ -1,4 +1,4 @@
-//! The pages of the book, and what stands in them.
+//! The pages of the book, and their content.
 
 use std::{
     fs,
@@ -8,9 +8,9 @@ use std::{
 /// A fenced block of a page.
 #[derive(Debug)]
 pub(crate) struct Block {
-    /// The word behind the opening fence.
+    /// The word after the opening fence.
     pub(crate) language: String,
-    /// The line of the opening fence, from 1.
+    /// The line number of the opening fence, from 1.
     pub(crate) line: usize,
     /// Its lines, without the fences.
     pub(crate) text: String,

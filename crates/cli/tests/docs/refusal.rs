@@ -1,4 +1,4 @@
-//! The picture of a refusal in the README: the steps of `interlock demo` that are refused, drawn as a terminal.
+//! The picture of a refusal in the README: the refused steps of `interlock demo`, drawn as a terminal.
 
 use std::{fmt::Write as _, fs};
 
@@ -10,15 +10,15 @@ use super::pages::repository;
 const INTERLOCK: &str = env!("CARGO_BIN_EXE_interlock");
 const PICTURE: &str = "docs/src/images/refusal.svg";
 
-/// Columns of the text behind the name of who acts.
+/// Number of columns of the text after the actor's name.
 const COLUMNS: usize = 92;
 const INDENT: usize = 10;
-/// Of a letter and of a line, in pixels.
+/// Width of a letter and height of a line, in pixels.
 const LETTER: f64 = 7.8;
 const LINE: usize = 20;
 const MARGIN: usize = 20;
 
-/// One line of the picture: where it begins, how it looks, what it says.
+/// One line of the picture: its start, its style, its text.
 type Row = (usize, &'static str, String);
 
 fn steps() -> Vec<(String, String, String)> {
@@ -57,7 +57,7 @@ fn rows() -> Vec<Row> {
             rows.push((INDENT, if nth == 0 { "what same" } else { "what" }, line));
         }
         let known = rows.iter().any(|(_, class, _)| *class == "why");
-        // What is possible instead is shown once.
+        // The alternatives are shown only once.
         let why = match why.split_once(" Tools: ") {
             Some((why, _)) if known => format!("{why} …"),
             _ => why,
@@ -118,7 +118,7 @@ text {{ font: 13px ui-monospace, SFMono-Regular, Menlo, Consolas, 'DejaVu Sans M
     text
 }
 
-/// `INTERLOCK_BLESS=1` draws it; look at what changed.
+/// `INTERLOCK_BLESS=1` draws it; review the changes.
 #[test]
 fn the_picture_of_a_refusal_shows_what_the_demo_says() {
     let made = drawn(&rows());

@@ -1,8 +1,8 @@
-//! Every command that a page tells a person to type is run as printed, at a terminal, and prints what the page says.
+//! Every command that a page tells a person to type is run as printed, at a terminal, and prints what the page shows.
 //!
-//! Each page has a project and a home of its own, and its commands are run one after the other. `sessions/PAGE.yaml` lists, in the
-//! order of the page, what some of them need besides: files, keys, an exit code. A command that no test can run is listed there
-//! with the reason, or with the test that runs it.
+//! Each page has its own project and home, and its commands are run one after the other. `sessions/PAGE.yaml` lists, in
+//! the order of the page, what some of them need in addition: files, keys, an exit code. A command that no test can run
+//! is listed there with the reason, or with the test that runs it.
 
 mod agent;
 mod normal;
@@ -17,7 +17,7 @@ pub(crate) use script::expect_test;
 use script::{Script, Shown, Step};
 use shell::Shell;
 
-/// A command of a page, and what the page prints below it.
+/// A command on a page, and its printed output.
 #[derive(Debug)]
 struct Typed {
     line: usize,
@@ -25,7 +25,7 @@ struct Typed {
     printed: Vec<String>,
 }
 
-/// Reads the commands of a block; `None` if it is none of commands.
+/// Parses the commands of a block; returns `None` if it does not contain commands.
 fn typed(block: &Block) -> Option<Vec<Typed>> {
     let of_console = match &*block.language {
         "console" => true,
@@ -57,7 +57,7 @@ fn typed(block: &Block) -> Option<Vec<Typed>> {
     Some(found)
 }
 
-/// Plays the commands of a page, and returns what does not go as printed.
+/// Runs the commands of a page, and returns the differences.
 fn play(name: &str, text: &str, script: Script) -> Vec<String> {
     let mut wrong = Vec::new();
     let mut steps = script.steps.into_iter().peekable();
@@ -96,7 +96,7 @@ fn play(name: &str, text: &str, script: Script) -> Vec<String> {
     wrong
 }
 
-/// Compares a text with what prints it.
+/// Compares a text with its source.
 fn compare(shell: &Shell, shown: Option<Shown>, block: &Block) -> Result<(), String> {
     let shown = shown.ok_or("nothing is said to print this text")?;
     if shown.not_run.is_some() {
@@ -116,7 +116,7 @@ fn compare(shell: &Shell, shown: Option<Shown>, block: &Block) -> Result<(), Str
     Ok(())
 }
 
-/// Runs one command, and compares how it ends and what it prints.
+/// Runs one command, and compares its exit code and output.
 fn run(shell: &mut Shell, step: &Step, typed: &Typed) -> Result<(), String> {
     shell.prepare(&step.prepare)?;
     let command = shell.filled(&typed.command, step);
@@ -193,7 +193,7 @@ fn what_is_not_run_here_has_a_reason_and_where_it_says_so_a_test() {
             }
         }
     }
-    // Most that is not run here is run by the tests of a page of their own.
+    // Most commands that are not run here are run by the tests of a separate page.
     assert!(commands > 240, "only {commands} commands were found");
     assert!(
         left_out * 2 < commands,

@@ -1,4 +1,4 @@
-//! The page of proofs: its workflows lie where they say, and its commands print what stands there.
+//! The page of proofs: its workflows are at the given places, and its commands print what is shown.
 
 use std::process::Stdio;
 
@@ -38,6 +38,6 @@ fn the_proofs_of_the_book_go_as_printed() {
             held += 1 - code;
         }
     }
-    // Both a hole and its mend are shown.
+    // Both a hole and its fix are shown.
     assert!(held >= 1 && failed >= 3, "{held} hold, {failed} fail");
 }

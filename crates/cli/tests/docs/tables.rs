@@ -1,4 +1,4 @@
-//! What a table claims is checked by tests, which `tables.yaml` names row by row, or says when it was seen and where.
+//! The claims in tables are checked by tests, which `tables.yaml` lists row by row, or dated with their observation.
 
 use std::{collections::BTreeMap, fs};
 
@@ -10,9 +10,9 @@ use super::{
 };
 
 const FILE: &str = "crates/cli/tests/docs/tables.yaml";
-/// Stands in place of a test: the section says the month and the year, and where or how it was seen.
+/// Instead of a test: the section states the month and the year, and where or how it was observed.
 const DATED: &str = "dated";
-/// Stands in place of a test: the table says what words mean, or leads to other pages.
+/// Instead of a test: the table explains words, or leads to other pages.
 const WORDS: &str = "words";
 const MONTHS: [&str; 12] = [
     "January",
@@ -31,20 +31,20 @@ const MONTHS: [&str; 12] = [
 
 /// A table of a page.
 struct Table {
-    /// The line above it, where a test writes it.
+    /// The line above it, if a test writes it.
     mark: String,
     head: String,
     /// The first cell of each row.
     rows: Vec<String>,
-    /// The section that it stands in, from heading to heading.
+    /// The section that contains it, from heading to heading.
     section: String,
 }
 
-/// What is known of a table: tests of all of it, or of each row by how that begins.
+/// The checks of a table: tests for all of it, or for each row by its beginning.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Known {
-    /// How its first line begins.
+    /// The beginning of its first line.
     table: String,
     #[serde(default)]
     by: Vec<String>,
@@ -52,7 +52,7 @@ struct Known {
     rows: BTreeMap<String, Vec<String>>,
 }
 
-/// What is known of the tables of a page: tests of all of them, or of each.
+/// The checks of a page's tables: tests for all of them, or for each.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Page {
@@ -97,7 +97,7 @@ fn tables(text: &str) -> Vec<Table> {
     found
 }
 
-/// Asserts that a claim is checked by what is said to check it.
+/// Checks that the given tests or dates exist for a claim.
 fn expect_checked(place: &str, by: &[String], section: &str) {
     assert!(!by.is_empty(), "{place}: checked by nothing");
     for test in by {
@@ -118,7 +118,7 @@ fn expect_checked(place: &str, by: &[String], section: &str) {
     }
 }
 
-/// Asserts that each row is checked, and that nothing is said of rows that are not there.
+/// Checks that each row is covered, and that no missing row is listed.
 fn expect_rows(place: &str, known: &Known, table: &Table) {
     if known.rows.is_empty() {
         return expect_checked(place, &known.by, &table.section);

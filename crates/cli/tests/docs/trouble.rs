@@ -1,4 +1,4 @@
-//! The page of what goes wrong: it explains every word of a refusal, and its messages are the program's.
+//! The page of troubleshooting: it explains every word of a refusal, and its messages are the program's.
 
 use std::{collections::BTreeSet, fs, path::Path};
 
@@ -8,7 +8,7 @@ fn page(name: &str) -> String {
     fs::read_to_string(repository().join("docs/src").join(name)).unwrap()
 }
 
-/// Returns what stands between a heading and the next one of its kind.
+/// Returns the text between a heading and the next one of its level.
 fn section<'t>(text: &'t str, heading: &str) -> &'t str {
     let level = heading.split(' ').next().unwrap_or_default();
     let (_, rest) = text.split_once(&format!("{heading}\n")).unwrap();
@@ -17,7 +17,7 @@ fn section<'t>(text: &'t str, heading: &str) -> &'t str {
         .unwrap_or_default()
 }
 
-/// Returns the first word in code of each row.
+/// Returns the first code word of each row.
 fn words(section: &str) -> BTreeSet<&str> {
     let rows = section.lines().filter(|line| line.starts_with("| `"));
     let words = rows.filter_map(|row| row.split('`').nth(1));
@@ -46,7 +46,7 @@ fn sources() -> String {
 
 #[test]
 fn every_word_of_a_refusal_is_explained() {
-    // The page of events is made from the types.
+    // The page of events is generated from the types.
     let events = page("events.md");
     let codes = words(section(&events, "### Code"));
     let text = page("troubleshooting.md");

@@ -1,4 +1,4 @@
-//! A killed hook, a damaged run, a full disk: whatever is broken, no call runs that was not judged.
+//! A killed hook, a damaged run, a full disk: whatever is broken, no call runs without a verdict.
 
 use std::fs;
 use std::path::PathBuf;
@@ -12,14 +12,14 @@ use crate::e2e_claude::guarded::{
     Guarded, INTERLOCK, MARK, WORKFLOW, bash, plan_then_build, ran, refused, transition,
 };
 
-/// What became of two calls that the state allows, with something broken in between.
+/// The results of two permitted calls, with a fault between them.
 struct Broken {
     guarded: Guarded,
     calls: Vec<Call>,
 }
 
 impl Broken {
-    /// Runs `touch before.txt`, breaks what `damage` breaks, and lets the model propose `touch after.txt`.
+    /// Runs `touch before.txt`, applies `damage`, and lets the model propose `touch after.txt`.
     fn between_two_calls(
         version: Version,
         wrapper: Option<&str>,
@@ -47,7 +47,7 @@ impl Broken {
         self.guarded.room.read("after.txt").is_some()
     }
 
-    /// The second call was refused, and the model was told so.
+    /// Checks that the second call was refused, and that the model was told so.
     #[track_caller]
     fn assert_refused(&self) {
         assert!(!self.ran(), "the call ran: {:#?}", self.calls);
@@ -72,7 +72,7 @@ fn writing() -> Value {
     })
 }
 
-/// A flag that a hook's wrapper waits for: the damage is done when the file is there.
+/// Returns a function that creates the file that a hook's wrapper waits for.
 fn raise_flag(guarded: &Guarded) -> Box<dyn Fn() + Send + Sync> {
     let flag = guarded.room.state().join("flag");
     Box::new(move || fs::write(&flag, "").unwrap())
@@ -84,7 +84,7 @@ fn damage_all(files: std::io::Result<Vec<PathBuf>>) {
     }
 }
 
-/// The older version ignores `onFailure`: there a killed hook lets the call run, and `doctor` must say so.
+/// The older version ignores `onFailure`: there, a killed hook lets the call run, and `doctor` must report it.
 fn a_killed_hook_blocks_where_the_client_can(version: Version) {
     let wrapper = r#"[ -e "$XDG_STATE_HOME/flag" ] && kill -9 $$; exec "$@""#;
     let broken = Broken::between_two_calls(version, Some(wrapper), raise_flag);
@@ -136,7 +136,7 @@ fn a_deleted_workflow_file_changes_nothing(version: Version) {
     let script = Script::new(move |request| match request.rounds() {
         0 => vec![bash("cat a.txt")],
         1 => {
-            // A repeated request finds the file gone already.
+            // A repeated request finds the file already removed.
             drop(fs::remove_file(&file));
             vec![bash("touch early.txt")]
         }

@@ -1,4 +1,4 @@
-//! A project in which Claude Code is guarded, and the calls that its model is to make.
+//! A project in which Claude Code is guarded, and the calls of its model.
 
 use interlock_testkit::claude::{Outcome, Session, Version};
 use interlock_testkit::interlock::Interlock;
@@ -7,12 +7,12 @@ use interlock_testkit::room::Room;
 use serde_json::{Value, json};
 
 pub(crate) const INTERLOCK: &str = env!("CARGO_BIN_EXE_interlock");
-/// The workflow file of every test, as a person would name it on the command line.
+/// The workflow file of every test, as given on the command line.
 pub(crate) const WORKFLOW: &str = "workflow.json";
-/// A word in every workflow here and nowhere else, by which its pinned copy is found.
+/// A word unique to these workflows, by which the pinned copy is found.
 pub(crate) const MARK: &str = "pinned-by-this-word";
 
-/// A project with `interlock init` done, in which a person has started `workflow` for the next session.
+/// A project after `interlock init`, in which a person has started `workflow` for the next session.
 pub(crate) struct Guarded {
     pub(crate) version: Version,
     pub(crate) room: Room,
@@ -24,7 +24,7 @@ impl Guarded {
         Guarded::with_hook_wrapped(version, workflow, None)
     }
 
-    /// As `new`, with every `PreToolUse` hook called through the shell script `wrapper`, if any.
+    /// Like `new`, with every `PreToolUse` hook called through the shell script `wrapper`, if any.
     pub(crate) fn with_hook_wrapped(
         version: Version,
         workflow: &Value,
@@ -39,7 +39,7 @@ impl Guarded {
         Guarded { version, room, run }
     }
 
-    /// Runs a session and checks that the client itself ended well.
+    /// Runs a session and checks that the client itself succeeded.
     pub(crate) fn session(&self, script: Script) -> Outcome {
         let outcome = Session::new(self.version, &self.room, script)
             .run()
@@ -48,7 +48,7 @@ impl Guarded {
         outcome
     }
 
-    /// The answers to one call a message.
+    /// Returns the results of these calls, one per message.
     pub(crate) fn calls(&self, calls: Vec<Say>) -> Vec<Call> {
         let count = calls.len();
         let answered = self.session(Script::calls(calls)).calls();
@@ -82,7 +82,7 @@ impl Guarded {
     }
 }
 
-/// A room with this version of the client on its `PATH` and `interlock init` done.
+/// Returns a room with this version of the client on its `PATH`, after `interlock init`.
 pub(crate) fn initialised(version: Version) -> Room {
     let room = Room::new().unwrap();
     room.install("claude", &version.program().unwrap()).unwrap();
@@ -127,7 +127,7 @@ pub(crate) fn lines(count: usize) -> String {
     (1..=count).map(|line| format!("line {line}\n")).collect()
 }
 
-/// A call that did not run, whose refusal the model can read: the code, and every one of `words`.
+/// Checks that a call did not run, and that the model can read the refusal: the code, and every one of `words`.
 #[track_caller]
 pub(crate) fn refused(call: &Call, code: &str, words: &[&str]) {
     assert!(call.failed, "{call:#?}");

@@ -1,4 +1,4 @@
-//! Calls are judged by the state, and what the model is told of it.
+//! Calls are judged by the state, and the model is told about it.
 
 use interlock_testkit::claude::{Outcome, Session, Version};
 use interlock_testkit::provider::{Call, ModelRequest, Script, call, text};
@@ -40,7 +40,7 @@ fn a_refusal_reaches_the_model_and_a_transition_unlocks(version: Version) {
     assert_eq!(guarded.status()["state"], "building");
 }
 
-/// Each prompt tells the model where the run stands; the control tool is among the tools it is offered.
+/// Each prompt tells the model the state of the run; the control tool is among the offered tools.
 fn the_model_is_told_where_it_stands(version: Version) {
     let guarded = Guarded::new(version, &plan_then_build());
     let outcome = guarded.session(Script::turns(Vec::new()));
@@ -81,7 +81,7 @@ fn the_fifth_call_is_over_the_limit(version: Version) {
     assert_eq!(guarded.status()["limits"]["iterations"], json!([4, 4]));
 }
 
-/// Calls of one message that only read are judged at the same time.
+/// Reading calls in one message are judged concurrently.
 fn calls_at_once_cannot_share_the_last_one(version: Version) {
     let guarded = Guarded::new(version, &four_calls());
     let at_once = (0..8).map(|_| guarded.read("a.txt")).collect();
@@ -165,7 +165,7 @@ fn a_matching_edit_detours_at_once(version: Version) {
     );
 }
 
-/// Everything the model had read when it said its message number `turn`.
+/// Returns everything the model had read before its message number `turn`.
 fn read_before(outcome: &Outcome, turn: usize) -> String {
     let of_turn = |request: &&ModelRequest| request.rounds() == turn && !request.tools().is_empty();
     outcome.requests.iter().find(of_turn).unwrap().text()

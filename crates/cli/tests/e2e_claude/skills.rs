@@ -8,9 +8,9 @@ use serde_json::{Value, json};
 
 use crate::e2e_claude::guarded::Guarded;
 
-/// A project whose skills `reads` and `writes` have a command in their text.
+/// Returns a project whose skills `reads` and `writes` contain a command in their text.
 ///
-/// The client runs it while it loads them; older ones ask no hook about it.
+/// The client runs it while it loads them; older versions ask no hook about it.
 fn with_skills() -> Guarded {
     let workflow = json!({
         "id": "looking", "initial": "looking",
@@ -59,7 +59,7 @@ fn a_person_who_types_the_name_of_a_skill_gets_the_same_answer() {
     }
 }
 
-/// A hook that dies, or says nothing, keeps the command from running.
+/// A hook that crashes, or gives no answer, keeps the command from running.
 #[test]
 fn a_killed_hook_blocks_the_command_of_a_skill() {
     for body in ["kill -9 $$", "exit 1", "echo 'no JSON'", "true"] {
@@ -69,7 +69,7 @@ fn a_killed_hook_blocks_the_command_of_a_skill() {
         let hook = &mut settings["hooks"]["PreSkillShellCommand"][0]["hooks"][0]["command"];
         let program = format!("sh -c '{}'", body.replace('\'', "'\\''"));
         *hook = match hook.as_str().unwrap().split_once(" interlock ") {
-            // The line that `init` writes looks at what the program answers.
+            // The line that `init` writes checks the program's answer.
             Some((line, _)) => format!("{line} interlock {program}").into(),
             None => panic!("{hook}"),
         };

@@ -1,6 +1,6 @@
-//! Every real client, and the hook broken in every way: does the forbidden command run?
+//! Every real client with every fault of its hook: does the forbidden command run?
 //!
-//! What was seen stands in `docs/src/real-clients.md`.
+//! The results are in `docs/src/real-clients.md`.
 
 use std::fs;
 use std::path::PathBuf;
@@ -23,10 +23,10 @@ const CLIENTS: [Client; 6] = [
     Client::Copilot,
     Client::Opencode,
 ];
-/// A word in the workflow and nowhere else, by which its pinned copy is found.
+/// A word unique to the workflow, by which the pinned copy is found.
 const MARK: &str = "pinned-by-this-word";
 
-/// A way in which the hook before a tool does not do its work.
+/// A fault of the hook before a tool.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Way {
     Works,
@@ -42,7 +42,7 @@ enum Way {
 }
 
 impl Way {
-    /// All but the last fit in one session; the client's time-out is set low for the last.
+    /// All but the last fit in one session; for the last, the client's timeout is set low.
     const ALL: [Way; 10] = [
         Way::Works,
         Way::Exits,
@@ -71,7 +71,7 @@ impl Way {
         }
     }
 
-    /// What the program in the hook's place does, as a shell line; nothing where it is Interlock itself.
+    /// Returns the shell line that replaces the hook; `None` for Interlock itself.
     fn body(self) -> Option<&'static str> {
         match self {
             Way::Exits => Some("exit 1"),
@@ -101,17 +101,17 @@ fn workflow() -> Value {
     })
 }
 
-/// The program in the hook's place, and what it does next.
+/// The program that replaces the hook, and its next behavior.
 struct Stand {
     program: PathBuf,
     run: String,
     state: PathBuf,
-    /// What was damaged, to be made whole again.
+    /// The original content of damaged files.
     whole: Mutex<Vec<(PathBuf, Vec<u8>)>>,
 }
 
 impl Stand {
-    /// Puts a program in the place of the one that is called before each tool.
+    /// Replaces the program that is called before each tool.
     fn new(guarded: &Guarded, wait_s: Option<u64>) -> Stand {
         let folder = guarded.room.path("hook");
         fs::create_dir_all(&folder).unwrap();
@@ -128,13 +128,13 @@ impl Stand {
             whole,
         };
         stand.act(Way::Works);
-        // Another program in the hook's place decides instead: a person has to accept it.
+        // Another program decides in the hook's place: a person has to accept it.
         let doctor = ["doctor", "--accept"];
         guarded.interlock().by_a_person(&doctor).unwrap_or_default();
         stand
     }
 
-    /// Makes the hook behave this way from now on, and everything else well.
+    /// Makes the hook behave in this way from now on, and everything else correctly.
     fn act(&self, way: Way) {
         let mut whole = self.whole.lock().unwrap();
         for (path, bytes) in whole.drain(..) {
@@ -142,7 +142,7 @@ impl Stand {
         }
         let body = way.body().unwrap_or_default();
         let script = format!("#!/bin/sh\n{body}\nexec '{INTERLOCK}' \"$@\"\n");
-        // Written beside and moved: a hook may just be starting it.
+        // Written to another file and moved, because a hook may just be starting it.
         let beside = self.program.with_extension("new");
         fs::write(&beside, script).unwrap();
         let mode = std::os::unix::fs::PermissionsExt::from_mode(0o755);
@@ -164,7 +164,7 @@ impl Stand {
     }
 }
 
-/// Settings in which each hook calls `program`, by its path.
+/// Returns settings in which each hook calls `program`, by its path.
 fn calling(settings: &str, program: &str) -> String {
     let called = [
         (
@@ -178,7 +178,7 @@ fn calling(settings: &str, program: &str) -> String {
     settings.replace(name, path)
 }
 
-/// The client's hook file with `program` before each tool, and another time-out where one is wanted.
+/// Returns the client's hook file with `program` before each tool, and another timeout if given.
 fn stood_in(client: Client, text: &str, program: &std::path::Path, wait_s: Option<u64>) -> String {
     let program = program.to_str().unwrap();
     if client == Client::Opencode {
@@ -208,7 +208,7 @@ fn stood_in(client: Client, text: &str, program: &std::path::Path, wait_s: Optio
     settings.to_string()
 }
 
-/// For each way whether the command ran, in one session.
+/// Returns for each fault whether the command ran, in one session.
 fn played(client: Client, ways: &'static [Way], wait_s: Option<u64>) -> Vec<(Way, bool)> {
     let guarded = Guarded::new(client, &[("a.txt", "one\n")]);
     let stand = std::sync::Arc::new(Stand::new(&guarded, wait_s));
@@ -223,12 +223,12 @@ fn played(client: Client, ways: &'static [Way], wait_s: Option<u64>) -> Vec<(Way
     });
     let mut session = Session::new(client, &guarded.room, script);
     if matches!(client, Client::Codex(_)) {
-        // The line is another than the one that was trusted.
+        // The line differs from the trusted one.
         session = session.arg("--dangerously-bypass-hook-trust");
     }
     let outcome = ended_well(session);
     let (last, before) = outcome.results.split_last().unwrap();
-    // Whatever was broken, what is allowed runs when it is whole again.
+    // After any fault, permitted calls run again once it is repaired.
     assert!(last.contains("one"), "{}: {outcome:#?}", client.label());
     assert_eq!(before.len(), ways.len(), "{}", client.label());
     let ran = |way: &Way| (*way, guarded.room.read(&way.file()).is_some());

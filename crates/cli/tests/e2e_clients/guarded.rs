@@ -13,7 +13,7 @@ use serde_json::Value;
 
 /// The program under test.
 pub(crate) const INTERLOCK: &str = env!("CARGO_BIN_EXE_interlock");
-/// The workflow file, as a person would name it.
+/// The workflow file, as given on the command line.
 pub(crate) const WORKFLOW: &str = "workflow.json";
 
 /// A project with one client and Interlock's hooks.
@@ -23,12 +23,12 @@ pub(crate) struct Guarded {
 }
 
 impl Guarded {
-    /// A room with the client installed, `files` in the project, and the hooks written.
+    /// Returns a room with the client installed, `files` in the project, and the hooks written.
     pub(crate) fn new(client: Client, files: &[(&str, &str)]) -> Guarded {
         Guarded::in_room(client, Room::new().unwrap(), files)
     }
 
-    /// The same in a room that is there.
+    /// Returns the same in an existing room.
     pub(crate) fn in_room(client: Client, room: Room, files: &[(&str, &str)]) -> Guarded {
         for (path, text) in files {
             room.write(path, text).unwrap();
@@ -38,7 +38,7 @@ impl Guarded {
         guarded
     }
 
-    /// Installs another client beside it, with hooks of its own.
+    /// Installs another client in addition, with its own hooks.
     pub(crate) fn add(&self, client: Client) {
         let stub = programs::built("interlock-testkit", "mcp-stub", INTERLOCK).unwrap();
         client.install(&self.room, &stub).unwrap();
@@ -55,30 +55,30 @@ impl Guarded {
         Interlock::new(INTERLOCK, &self.room)
     }
 
-    /// Runs a session and checks that the client itself ended well.
+    /// Runs a session and checks that the client itself succeeded.
     pub(crate) fn session(&self, script: Script) -> Outcome {
         self.session_of(self.client, script)
     }
 
-    /// The same with another client of the room.
+    /// Runs a session of another client in the room.
     pub(crate) fn session_of(&self, client: Client, script: Script) -> Outcome {
         ended_well(Session::new(client, &self.room, script))
     }
 
-    /// What the log of the run says of every proposal, in order.
+    /// Returns the verdict on every proposal in the run's log, in order.
     pub(crate) fn verdicts(&self, run: &str) -> Vec<String> {
         let events = self.interlock().events(run).unwrap();
         events.iter().filter_map(verdict).collect()
     }
 
-    /// The project's own files; not those of clients, git and Interlock's settings.
+    /// Returns the project's own files, without those of clients, git and Interlock's settings.
     pub(crate) fn files(&self) -> BTreeMap<String, String> {
         let mut files = BTreeMap::new();
         collect(&self.room.project(), Path::new(""), &mut files);
         files
     }
 
-    /// The file that holds the client's hooks, or its plugin.
+    /// Returns the file with the client's hooks, or its plugin.
     pub(crate) fn hook_file(&self) -> PathBuf {
         self.room.project().join(match self.client {
             Client::ClaudeCode(_) => ".claude/settings.json",
@@ -90,14 +90,14 @@ impl Guarded {
     }
 }
 
-/// Runs a session and checks that the client itself ended well.
+/// Runs a session and checks that the client itself succeeded.
 pub(crate) fn ended_well(session: Session<'_>) -> Outcome {
     let outcome = session.run().unwrap();
     assert_eq!(outcome.exit, Some(0), "{outcome:#?}");
     outcome
 }
 
-/// The verdict that an event records, if it records one.
+/// Returns the verdict that an event records, if it records one.
 fn verdict(event: &Value) -> Option<String> {
     match event["event"].as_str()? {
         "CallAllowed" if event["source"] == "control" => None,
@@ -112,7 +112,7 @@ fn collect(root: &Path, below: &Path, files: &mut BTreeMap<String, String>) {
     for entry in fs::read_dir(root.join(below)).unwrap() {
         let name = entry.unwrap().file_name();
         let path = below.join(&name);
-        // Settings of clients, git and Interlock lie in folders with a dot.
+        // Settings of clients, git and Interlock are in folders whose names start with a dot.
         let settings = ["opencode.json", WORKFLOW]
             .map(str::as_ref)
             .contains(&name.as_os_str());

@@ -1,4 +1,4 @@
-//! A run that was begun in one client goes on in another, after everything has ended.
+//! A run that was begun in one client continues in another, after everything has ended.
 
 use crate::e2e_clients::guarded::{self, Guarded};
 use interlock_testkit::claude::Version;
@@ -34,7 +34,7 @@ fn a_run_begun_in_claude_code_ends_in_codex() {
     );
     let guarded = Guarded::new(claude, &[("check.sh", "test -e made.txt\n")]);
     guarded.add(codex);
-    // Codex writes into its own folder when it is first used, which would count as a change of settings.
+    // Codex writes into its own folder on first use, which would count as a change of settings.
     guarded.session_of(codex, Script::calls(Vec::new()));
     let run = guarded.start(&workflow());
     guarded.session(Script::calls(vec![
@@ -46,7 +46,7 @@ fn a_run_begun_in_claude_code_ends_in_codex() {
         "building"
     );
 
-    // Claude Code has ended; a person hands the run to whatever session comes next.
+    // Claude Code has ended; a person passes the run to the next session.
     let resume = ["resume", &run, "--next"];
     guarded.interlock().by_a_person(&resume).unwrap();
     let outcome = guarded.session_of(
@@ -80,7 +80,7 @@ fn a_run_begun_in_claude_code_ends_in_codex() {
     assert_eq!((early, made.as_deref()), (None, Some("x\n")));
 }
 
-/// The session that had the run is not set free by handing it on.
+/// The session that had the run stays guarded after the run was passed on.
 #[test]
 fn the_session_that_had_the_run_stays_guarded_by_it() {
     let codex = Client::Codex(Tools::Code);

@@ -1,6 +1,6 @@
-//! What else decides in a client: ways past the hooks, each tried with the real one.
+//! Other deciders in a client: ways past the hooks, each tried with the real client.
 //!
-//! What was seen stands in `docs/src/real-clients.md`.
+//! The results are in `docs/src/real-clients.md`.
 
 mod codex;
 mod copilot;
@@ -20,14 +20,14 @@ use serde_json::{Value, json};
 
 const FORBIDDEN: &str = "touch ran.txt";
 
-/// What becomes of the forbidden command.
+/// The fate of the forbidden command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Fate {
     /// Refused by the hook.
     Refused,
     /// The session is stopped before its model is asked.
     NotBegun,
-    /// It runs, and `doctor` or `status` names why, by this word.
+    /// It runs, and `doctor` or `status` names the cause with this word.
     Runs(&'static str),
 }
 
@@ -41,7 +41,7 @@ impl Fate {
     }
 }
 
-/// One way past the hooks.
+/// A way past the hooks.
 struct Way {
     what: &'static str,
     lay: fn(&Guarded),
@@ -87,7 +87,7 @@ fn put(path: &Path, text: &str) {
     fs::write(path, text).unwrap();
 }
 
-/// Changes a JSON file; one that is not there is an empty object.
+/// Changes a JSON file; a missing one counts as an empty object.
 fn change(path: &Path, change: impl FnOnce(&mut Value)) {
     let text = fs::read_to_string(path).unwrap_or_else(|_| "{}".to_owned());
     let mut value = serde_json::from_str(&text).unwrap();
@@ -95,7 +95,7 @@ fn change(path: &Path, change: impl FnOnce(&mut Value)) {
     put(path, &value.to_string());
 }
 
-/// A program outside the project that prints this, after `wait` seconds.
+/// Returns a program outside the project that prints this, after `wait` seconds.
 fn says(guarded: &Guarded, answer: &Value, wait: u32) -> String {
     let body = format!("cat >/dev/null\nsleep {wait}\ncat <<'END'\n{answer}\nEND");
     let path = guarded.room.script("other-hook", &body).unwrap();
@@ -120,7 +120,7 @@ fn home(guarded: &Guarded, file: &str) -> PathBuf {
     guarded.room.home().join(file)
 }
 
-/// Runs a session in which the model wants what is allowed, then what is not.
+/// Runs a session in which the model first proposes a permitted call, then a forbidden one.
 fn played(client: Client, way: &Way) -> (Guarded, Outcome, String) {
     let guarded = Guarded::new(client, &[("a.txt", "one\n")]);
     (way.lay)(&guarded);
@@ -152,7 +152,7 @@ fn played(client: Client, way: &Way) -> (Guarded, Outcome, String) {
     (guarded, outcome, status)
 }
 
-/// What became of the forbidden command in one session.
+/// Returns the fate of the forbidden command in one session.
 fn tried(client: Client, way: &Way) -> Fate {
     let (guarded, outcome, status) = played(client, way);
     let ran = guarded.room.read("ran.txt").is_some();
@@ -161,7 +161,7 @@ fn tried(client: Client, way: &Way) -> Fate {
         let Fate::Runs(word) = way.fate else {
             panic!("it ran: {about}");
         };
-        // Not closed, but never without a word.
+        // Not prevented, but never silent.
         let doctor = guarded.interlock().run(&["doctor"]).unwrap();
         let told = status + &String::from_utf8_lossy(&doctor.stdout);
         assert!(told.contains(word), "`{word}` is not named: {told}");
@@ -171,7 +171,7 @@ fn tried(client: Client, way: &Way) -> Fate {
         let said = outcome.stdout + &outcome.stderr;
         let run = guarded.interlock().json(&["status"]).unwrap();
         assert_eq!(run["status"], "paused", "{about}");
-        // These two show nothing of a hook where no screen is; `status` names it.
+        // These two show nothing of a hook without a screen; `status` names it.
         let silent = matches!(client, Client::Copilot | Client::Codex(_));
         let shown = silent || said.contains("may overrule");
         assert!(shown, "nobody is told why: {said}");
@@ -182,7 +182,7 @@ fn tried(client: Client, way: &Way) -> Fate {
     Fate::Refused
 }
 
-/// Tries the ways of today, one in two; the page has them all.
+/// Tries today's ways, one in two; the page contains all of them.
 #[track_caller]
 fn all(client: Client, ways: &[Way]) {
     let mut rows = vec![vec![

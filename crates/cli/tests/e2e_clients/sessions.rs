@@ -1,6 +1,6 @@
-//! Conversations that go on, second sessions and early ends, with the real clients other than Claude Code.
+//! Resumed conversations, second sessions and early ends, with the real clients other than Claude Code.
 //!
-//! In each the forbidden edit is refused, or the session was told that it is not held.
+//! In each, the forbidden edit is refused, or the session was told that it is not guarded.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -20,7 +20,7 @@ fn workflow() -> Value {
     }})
 }
 
-/// A model that wants to write once, whatever was said before.
+/// Returns a model that proposes one write, whatever was said before.
 fn writes() -> Script {
     let asked = Arc::new(AtomicBool::new(false));
     Script::new(move |_| {
@@ -39,7 +39,7 @@ fn denials(guarded: &Guarded, run: &str) -> usize {
     denied.count()
 }
 
-/// Takes a held conversation up again in each way: the edit is refused in all.
+/// Resumes a guarded conversation in each way: the edit is refused in all.
 fn stays_held(client: Client, ways: &[&[&str]]) {
     let guarded = Guarded::new(client, &[("a.txt", "one\n")]);
     let run = guarded.start(&workflow());
@@ -78,19 +78,19 @@ fn a_conversation_of_opencode_taken_up_again_stays_held() {
     );
 }
 
-/// What the window of a client shows, and what a person types there for a new conversation.
+/// The texts in a client's window, and the keys for a new conversation.
 struct Window {
-    /// Shown where words may be typed.
+    /// Shown when input is accepted.
     prompt: &'static str,
-    /// Shown once a turn has ended; while one goes on there is no new conversation.
+    /// Shown once a turn has ended; during a turn, no new conversation can begin.
     ended: &'static str,
-    /// What is typed, and what is shown before Enter is pressed.
+    /// The keys, and the text shown before Enter is pressed.
     new: &'static [(&'static str, &'static str)],
-    /// Tells by the screen whether the new conversation has begun and takes Enter.
+    /// Returns by the screen whether the new conversation has begun and accepts Enter.
     begun: fn(&str) -> bool,
 }
 
-/// A person begins a new conversation in the same window: it stays held.
+/// A person begins a new conversation in the same window: it stays guarded.
 fn a_new_conversation_stays_held(client: Client, window: &Window) {
     let guarded = Guarded::new(client, &[("a.txt", "one\n")]);
     let run = guarded.start(&workflow());
@@ -132,7 +132,7 @@ fn a_new_conversation_of_codex_stays_held() {
             ("/new", "start a new chat"),
             ("", "Where should the new conversation run?"),
         ],
-        // What it may do stands in its header once it is ready.
+        // Its header shows its permissions once it is ready.
         begun: |screen| screen.contains("permissions:") && !screen.contains("Where should the new"),
     };
     a_new_conversation_stays_held(CODEX, &window);
@@ -160,7 +160,7 @@ fn a_new_conversation_of_opencode_stays_held() {
     a_new_conversation_stays_held(Client::Opencode, &window);
 }
 
-/// Another session of the project is told in its conversation that a run is open and does not hold it.
+/// Another session of the project is told in its conversation that a run is open and does not guard it.
 fn a_second_session_is_told(client: Client) {
     let guarded = Guarded::new(client, &[("a.txt", "one\n")]);
     let run = guarded.start(&workflow());
@@ -193,7 +193,7 @@ fn a_second_session_of_opencode_is_told_that_it_is_not_held() {
     a_second_session_is_told(Client::Opencode);
 }
 
-/// An agent that ends its turn early is told to go on, three times, and then ends.
+/// An agent that ends its turn early is told to continue, three times, and then ends.
 fn an_early_end_is_refused(client: Client) {
     let guarded = Guarded::new(client, &[("a.txt", "one\n")]);
     let mut workflow = workflow();
@@ -209,7 +209,7 @@ fn an_early_end_is_refused(client: Client) {
         .iter()
         .filter(|event| event["event"] == "FinishRefused");
     assert_eq!(refused.count(), 3, "{events:#?} {outcome:#?}");
-    // The model is told what is missing each time, and the session ends nevertheless.
+    // The model is told each time what is missing, and the session still ends.
     assert_eq!(outcome.requests.len(), 4, "{outcome:#?}");
     let last = outcome.requests.last().unwrap().to_string();
     assert!(last.contains("finish_required"), "{last}");
@@ -230,7 +230,7 @@ fn copilot_goes_on_where_it_would_end_early() {
     an_early_end_is_refused(Client::Copilot);
 }
 
-/// A sub-agent wants to write: it is held by the run of the agent that started it.
+/// A sub-agent proposes a write: it is guarded by the run of the agent that started it.
 fn a_sub_agent_is_held(client: Client) {
     let guarded = Guarded::new(client, &[("a.txt", "one\n")]);
     let mut workflow = workflow();
@@ -242,11 +242,11 @@ fn a_sub_agent_is_held(client: Client) {
         if requests.fetch_add(1, Ordering::SeqCst) == 0 {
             return Some(Proposal::delegate("Write the file."));
         }
-        // Its conversation is one of its own, without the results of the other.
+        // It has its own conversation, without the results of the other.
         if turn == 0 && !asked.swap(true, Ordering::SeqCst) {
             return Some(Proposal::write("written.txt", "x\n"));
         }
-        // Where both go on at once, neither ends before the other was answered.
+        // If both run concurrently, neither ends before the other got its answer.
         let over = asked.load(Ordering::SeqCst) && after.fetch_add(1, Ordering::SeqCst) > 8;
         (!over && turn < 40).then(|| Proposal::read("a.txt"))
     });
@@ -277,7 +277,7 @@ fn a_sub_agent_of_opencode_is_held() {
     a_sub_agent_is_held(Client::Opencode);
 }
 
-/// A worktree is a project of its own, so a session there is told.
+/// A worktree is a separate project, so a session there is told.
 #[test]
 fn a_session_of_gemini_in_a_worktree_is_told_that_it_is_not_held() {
     let guarded = Guarded::new(Client::Gemini, &[("a.txt", "one\n")]);
@@ -296,6 +296,6 @@ fn a_session_of_gemini_in_a_worktree_is_told_that_it_is_not_held() {
     let told = format!("run {run} is open in");
     let is_told = |request: &Value| request.to_string().contains(&told);
     assert!(outcome.requests.iter().any(is_told), "{outcome:#?}");
-    // Nobody else was held by it: it waits for a session of the project itself.
+    // It guarded nobody else: it waits for a session of the project itself.
     assert_eq!(guarded.verdicts(&run), Vec::<String>::new());
 }

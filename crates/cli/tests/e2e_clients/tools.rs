@@ -1,6 +1,6 @@
-//! The whole list of tools that each real client offers its model, beside the tables that its calls are judged by.
+//! All tools that each real client offers its model, compared with the tables by which its calls are judged.
 //!
-//! What was seen stands in `docs/src/real-clients.md`.
+//! The results are in `docs/src/real-clients.md`.
 
 use std::collections::BTreeSet;
 use std::thread;
@@ -22,10 +22,10 @@ const CLIENTS: [Client; 7] = [
     Client::Copilot,
     Client::Opencode,
 ];
-/// The servers that the test has set up.
+/// The servers configured by the test.
 const SERVERS: [&str; 2] = ["interlock", "stub"];
 
-/// The client's own tools, without those of servers.
+/// Returns the client's own tools, without those of servers.
 fn offered(client: Client) -> BTreeSet<String> {
     let guarded = Guarded::new(client, &[]);
     let mut names = guarded.session(Script::calls(Vec::new())).tools();
@@ -70,7 +70,7 @@ fn every_tool_that_a_client_offers_stands_in_its_table() {
             client.label()
         );
     }
-    // What a table calls offered was seen to be offered, in one version or mode.
+    // A tool listed as offered was offered in some version or mode.
     for (_, known) in ClientId::ALL {
         let all: BTreeSet<&str> = seen
             .iter()

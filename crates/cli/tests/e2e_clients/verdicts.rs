@@ -1,6 +1,6 @@
-//! The same workflow, the same ten proposals, the same ten verdicts, whichever client the model sits in.
+//! The same workflow and the same ten proposals give the same ten verdicts in every client.
 //!
-//! What was seen stands in `docs/src/real-clients.md`.
+//! The results are in `docs/src/real-clients.md`.
 
 use std::collections::BTreeMap;
 use std::thread;
@@ -38,7 +38,7 @@ fn workflow() -> Value {
     })
 }
 
-/// What is proposed, in words and for the client.
+/// Returns the proposals, in words and for the client.
 fn proposals() -> Vec<(&'static str, Proposal)> {
     let lines: String = (1..=21).map(|line| format!("line {line}\n")).collect();
     let transition =
@@ -72,12 +72,12 @@ fn proposals() -> Vec<(&'static str, Proposal)> {
     ]
 }
 
-/// What one client's run came to.
+/// The results of one client's run.
 #[derive(Debug, PartialEq)]
 struct Seen {
     verdicts: Vec<String>,
     files: BTreeMap<String, String>,
-    /// Whether what the model read names the code of each refusal.
+    /// Whether the model read the code of each refusal.
     told: Vec<bool>,
 }
 

@@ -1,4 +1,4 @@
-//! A real browser, driven by `tests/console/browser.mjs`: a command and an answer a line.
+//! A real browser, driven by `tests/console/browser.mjs`: one command and one answer per line.
 
 use std::{
     io::{BufRead as _, BufReader, Write as _},
@@ -33,7 +33,7 @@ impl Browser {
         Self { child, pipes }
     }
 
-    /// Has the page do something; returns what it answers.
+    /// Sends a command to the page; returns the answer.
     pub(crate) fn tell(&self, what: &str, options: Value) -> Value {
         let mut command = json!({ "do": what });
         for (key, value) in options.as_object().into_iter().flatten() {
@@ -56,7 +56,7 @@ impl Browser {
 
 impl Drop for Browser {
     fn drop(&mut self) {
-        // It ends by itself when nobody tells it anything any more; after a failed test nobody waits for that.
+        // It ends by itself when it gets no more commands; after a failed test, nobody waits for that.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }

@@ -1,4 +1,4 @@
-//! Two runs beside each other, what would have been under another workflow, and a fork: by keyboard and by mouse.
+//! Two runs side by side, a judgment under another workflow, and a fork: by keyboard and by mouse.
 
 use interlock_testkit::{
     interlock::{Interlock, before_tool},
@@ -65,7 +65,7 @@ impl Story {
         Interlock::new(INTERLOCK, &self.room)
     }
 
-    /// Begins a run of a session of its own.
+    /// Begins a run with its own session.
     fn begins(&mut self, file: &str) -> String {
         let session = session(self.runs.len());
         let run = self.interlock().start_for_session(file, &session).unwrap();
@@ -79,7 +79,7 @@ impl Story {
         let told = before_tool(&self.room, &session(number), &id, tool, input);
         let told = self.room.write("told.json", &told.to_string()).unwrap();
         let hook = format!("'{INTERLOCK}' hook claude-code < {}", told.display());
-        // A shell is not taken for a client.
+        // A shell does not count as a client.
         let mut client = self.room.command("find");
         client.args([".", "-maxdepth", "0", "-exec", "sh", "-c", &hook, ";"]);
         let output = client.output().unwrap();
@@ -99,7 +99,7 @@ fn session(number: usize) -> String {
 
 struct Sitting {
     browser: Browser,
-    // It serves as long as it is there.
+    // It serves until it is dropped.
     _console: Console,
 }
 
@@ -134,7 +134,7 @@ impl Sitting {
         self.waits(".line[aria-selected=true]", row);
     }
 
-    /// Looks at the page as it is in both colours and narrow.
+    /// Checks the page in both color schemes and on a narrow screen.
     fn clean(&self, name: &str) {
         shot(&self.browser, name);
         let found = self.tell("examine", json!({}));
@@ -199,7 +199,7 @@ fn two_runs_are_compared_and_a_log_is_judged_under_another_workflow_story() {
     person.tell("run", json!({ "id": fork }));
     person.waits("main", "testing");
     person.tell("click", json!({ "on": "button:has-text(\"Fit\")" }));
-    // Each branch says what may be done in it.
+    // Each branch shows its possible transitions.
     person.waits(".inspector", "PASS");
     person.tell(
         "go",
@@ -210,7 +210,7 @@ fn two_runs_are_compared_and_a_log_is_judged_under_another_workflow_story() {
     person.clean("fork");
 }
 
-/// From the page of one run to the other, and from difference to difference.
+/// Goes from the page of one run to the other, and from difference to difference.
 fn compares(person: &Sitting, one: &str, two: &str) {
     person.tell("run", json!({ "id": one }));
     person.tell(
@@ -230,7 +230,7 @@ fn compares(person: &Sitting, one: &str, two: &str) {
     person.stands_at("Difference 3 of 3", "make check");
     person.keys(&["p"]);
     person.stands_at("Difference 2 of 3", "BACK");
-    // What differs is marked in both graphs, and the contexts stand beside each other.
+    // Differences are marked in both graphs, and the contexts are side by side.
     person.keys(&["n"]);
     person.waits(".context", "differs");
     person.tell("counts", json!({ "of": "svg.graph .differs", "number": 2 }));
@@ -247,7 +247,7 @@ fn compares(person: &Sitting, one: &str, two: &str) {
     person.stands_at("Difference 2 of 3", "BACK");
     person.tell("click", json!({ "on": "#row-0" }));
     person.stands_at("3 differences", "RunStarted");
-    // And the arrow keys go from row to row.
+    // The arrow keys move from row to row.
     person.keys(&["Tab"]);
     person.tell(
         "click",
@@ -256,7 +256,7 @@ fn compares(person: &Sitting, one: &str, two: &str) {
     person.clean("compare");
 }
 
-/// The log of a run under the file as it is now.
+/// Judges the log of a run under the current file.
 fn judges(person: &Sitting, one: &str) {
     person.tell("run", json!({ "id": one }));
     person.tell(
@@ -293,7 +293,7 @@ fn judges(person: &Sitting, one: &str) {
     person.waits(".past", "You look at the past");
 }
 
-/// The text in the editor judges as it stands, saved or not.
+/// Judges the log under the text in the editor, saved or not.
 fn judges_a_draft(person: &Sitting, one: &str) {
     person.tell(
         "page",

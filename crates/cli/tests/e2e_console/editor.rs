@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use crate::e2e_console::{browser::Browser, page::Console, pages::shot};
 
-/// Comments, quotes and alignment that an edit has to leave alone.
+/// Comments, quotes and alignment that an edit must preserve.
 const FLOW: &str = "# Notes for a release. Nothing is shipped while writing.
 id: notes
 initial: planning      # it begins here
@@ -40,7 +40,7 @@ const PLAIN_FILE: &str = ".interlock/workflows/plain.json";
 struct Sitting {
     room: Room,
     browser: Browser,
-    // It serves as long as it is there.
+    // It serves until it is dropped.
     _console: Console,
 }
 
@@ -66,7 +66,7 @@ impl Sitting {
         self.browser.tell(what, options)
     }
 
-    /// Expects a text in the editor.
+    /// Checks the text in the editor.
     fn source(&self, text: &str) {
         let found = self.tell("source", json!({ "text": text }));
         assert_eq!(found["text"].as_str().unwrap(), text);
@@ -104,7 +104,7 @@ fn a_workflow_is_edited_as_picture_and_text_and_saved_story() {
     person.source(FLOW);
     person.clean("workflow");
 
-    // Renamed in the form: the names change in the text and nothing else; undo and redo go across both sides.
+    // Renamed in the form: only the names change in the text; undo and redo work across both sides.
     person.tell("state", json!({ "name": "writing" }));
     person.tell("field", json!({ "name": "Name", "value": "drafting" }));
     person.source(&renamed);
@@ -118,13 +118,13 @@ fn a_workflow_is_edited_as_picture_and_text_and_saved_story() {
     person.source(&renamed);
     assert_eq!(person.file(), FLOW, "nothing is written before it is saved");
 
-    // What the text does not allow is refused, and the text stays.
+    // An invalid edit is refused, and the text is unchanged.
     person.tell("state", json!({ "name": "shipped" }));
     person.go("Remove state shipped");
     person.waits("#view", "Not done: ");
     person.source(&renamed);
 
-    // Keys are proposed where they may stand.
+    // Keys are suggested where they are permitted.
     person.tell("write", json!({ "text": "me" }));
     let proposed = person.tell("proposals", json!({}));
     assert_eq!(proposed["names"], json!(["meta"]));
@@ -134,7 +134,7 @@ fn a_workflow_is_edited_as_picture_and_text_and_saved_story() {
     );
     person.source(&renamed);
 
-    // A mistake stands at its line; its problem leads there, where it is mended.
+    // An error is shown at its line; its problem leads there, and it is fixed.
     person.tell("write", json!({ "text": "oops: 1" }));
     let line = renamed.lines().count() + 1;
     person.waits("main", &format!("Line {line}, column 1"));
@@ -147,12 +147,12 @@ fn a_workflow_is_edited_as_picture_and_text_and_saved_story() {
     person.source(&renamed);
     person.waits("main", "Nothing is wrong with the text.");
 
-    // Whoever goes elsewhere is asked.
+    // Navigating away asks for confirmation.
     person.go("Runs");
     person.waits("main", "The changes of notes are not saved.");
     person.go("Stay");
 
-    // Saving shows what is written.
+    // Saving shows the changes.
     person.go("Save…");
     person.waits("main", "+  drafting:");
     person.clean("workflow-save");
@@ -160,7 +160,7 @@ fn a_workflow_is_edited_as_picture_and_text_and_saved_story() {
     person.waits("main", "Saved notes.");
     assert_eq!(person.file(), renamed);
 
-    // Somebody else writes the file meanwhile.
+    // Somebody else writes the file in the meantime.
     let other = renamed.replace("# A person looks first.", "# Somebody looks first.");
     person.room.write(FILE, &other).unwrap();
     person.tell("state", json!({ "name": "drafting" }));
@@ -176,7 +176,7 @@ fn a_workflow_is_edited_as_picture_and_text_and_saved_story() {
     person.go("Take the text of the file");
     person.source(&other);
 
-    // Lines are played on it.
+    // Lines are simulated on it.
     person.tell("keys", json!({ "keys": ["Tab"] }));
     person.go("Form");
     person.tell("keys", json!({ "keys": ["ArrowRight"] }));
@@ -188,7 +188,7 @@ fn a_workflow_is_edited_as_picture_and_text_and_saved_story() {
     person.waits("#view", "drafting");
     person.clean("workflow-try");
 
-    // JSON likewise; what is given up is not written.
+    // JSON likewise; discarded changes are not written.
     person.tell("page", json!({ "name": "Workflows", "wait": "li a" }));
     person.tell("workflow", json!({ "name": "plain" }));
     person.tell("state", json!({ "name": "over" }));
@@ -203,7 +203,7 @@ fn a_workflow_is_edited_as_picture_and_text_and_saved_story() {
     person.waits("main h1", "Workflows");
     assert_eq!(person.room.read(PLAIN_FILE).unwrap(), PLAIN);
 
-    // What is part of Interlock is looked at only.
+    // Workflows that are part of Interlock are read-only.
     person.tell("page", json!({ "name": "Workflows", "wait": "li a" }));
     person.tell("workflow", json!({ "name": "bugfix" }));
     person.waits("main", "It cannot be changed here: it is part of Interlock");
@@ -212,7 +212,7 @@ fn a_workflow_is_edited_as_picture_and_text_and_saved_story() {
     assert_eq!(problems["problems"], json!([]));
 }
 
-/// Cases of the workflow, of which the second one asks for too much.
+/// Cases of the workflow, of which the second one expects too much.
 const TESTS: &str = "workflow: notes.yaml
 cases:
   - name: from planning to a person
@@ -245,7 +245,7 @@ fn guards_forks_and_interrupts_are_made_in_the_form_and_tests_are_played_story()
     person.tell("page", json!({ "name": "Workflows", "wait": "li a" }));
     person.tell("workflow", json!({ "name": "notes" }));
 
-    // The cases are played with the text as it stands; a failure of a property likewise.
+    // The cases are played with the current text; a failed property likewise.
     person.go("Form");
     person.tell("keys", json!({ "keys": ["ArrowRight", "ArrowRight"] }));
     person.waits("#view", "2 cases, 1 failed");
@@ -269,7 +269,7 @@ fn guards_forks_and_interrupts_are_made_in_the_form_and_tests_are_played_story()
     person.waits("svg g.node.here > .title", "writing");
     person.clean("workflow-counterexample");
 
-    // A guard of its own, which a transition asks.
+    // A separate guard, which a transition uses.
     person.tell("keys", json!({ "keys": ["Tab"] }));
     person.go("Try");
     person.tell("keys", json!({ "keys": ["ArrowLeft"] }));
@@ -286,7 +286,7 @@ fn guards_forks_and_interrupts_are_made_in_the_form_and_tests_are_played_story()
     );
     person.go("Add a guard to SHIP");
     text("guard: tested");
-    // What is asked somewhere is not removed, and the place is shown.
+    // A guard in use is not removed, and the place is shown.
     person.tell(
         "choose",
         json!({ "name": "State", "value": "the workflow itself" }),
@@ -295,7 +295,7 @@ fn guards_forks_and_interrupts_are_made_in_the_form_and_tests_are_played_story()
     person.waits("#view", "Not done: the guard `tested` is asked here");
     person.waits("#view", "Show line 14");
 
-    // An interrupt, and a fork in the place of a transition.
+    // An interrupt, and a fork instead of a transition.
     person.go("Add an interrupt");
     text("file_pattern:");
     field("When a file is written for interrupt", "docs/**");
@@ -314,7 +314,7 @@ fn guards_forks_and_interrupts_are_made_in_the_form_and_tests_are_played_story()
     field("Branch of READY", "docs");
     text("docs:");
     person.clean("workflow-fork");
-    // Its branches fold in the graph.
+    // Its branches can be folded in the graph.
     person.tell("state", json!({ "name": "fork" }));
     person.tell("keys", json!({ "keys": ["-"] }));
     person.waits("svg [aria-expanded=\"false\"]", "fork");

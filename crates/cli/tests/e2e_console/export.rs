@@ -1,4 +1,4 @@
-//! A run in a file that a real browser opens from the disk.
+//! A run in a file that a real browser opens from disk.
 
 use std::process::Stdio;
 
@@ -22,7 +22,7 @@ states:
   shipped: {type: final}
 ";
 
-/// What an agent writes to get out of the text that it stands in.
+/// Text by which an agent tries to break out of its element.
 const NASTY: &str =
     "</script><script>document.title='out'</script><img src=x onerror=alert(1)>\u{202e}";
 
@@ -44,7 +44,7 @@ fn an_exported_run_is_looked_at_without_a_console() {
         let told = before_tool(&room, SESSION, id, tool, &input);
         let told = room.write("told.json", &told.to_string()).unwrap();
         let line = format!("'{INTERLOCK}' hook claude-code < {}; true", told.display());
-        // The client: a shell, or this test, is not taken for one.
+        // The client; neither a shell nor this test counts as one.
         let mut client = room.command("find");
         client.args([".", "-maxdepth", "0", "-exec", "sh", "-c", &line, ";"]);
         assert!(

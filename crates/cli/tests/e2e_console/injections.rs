@@ -1,4 +1,4 @@
-//! A corpus of texts that would do something if they were more than text, in a real browser: page by page.
+//! A corpus of texts that would have an effect if they were interpreted, in a real browser: page by page.
 
 use interlock_testkit::{
     interlock::{Interlock, before_tool},
@@ -11,7 +11,7 @@ use crate::e2e_console::{INTERLOCK, browser::Browser, corpus::corpus, page::Cons
 const SESSION: &str = "5b1e8f2c-8d2b-4c55-9a3f-0d7f3f0a6c11";
 const FILE: &str = ".interlock/workflows/nasty.yaml";
 
-/// A workflow that came with a cloned repository.
+/// Returns a workflow that came with a cloned repository.
 fn workflow(texts: &[String]) -> String {
     let all = json!(texts.join(" "));
     let one = json!(texts[0]);
@@ -33,7 +33,7 @@ fn proposes(room: &Room, id: &str, tool: &str, input: &Value) {
     let told = before_tool(room, SESSION, id, tool, input);
     let told = room.write("told.json", &told.to_string()).unwrap();
     let hook = format!("'{INTERLOCK}' hook claude-code < {}", told.display());
-    // A shell is not taken for a client.
+    // A shell does not count as a client.
     let mut client = room.command("find");
     client.args([".", "-maxdepth", "0", "-exec", "sh", "-c", &hook, ";"]);
     assert!(client.output().unwrap().status.success());

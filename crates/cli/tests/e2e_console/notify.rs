@@ -1,4 +1,4 @@
-//! Notifications of the desktop: raised while the person looks elsewhere, and without secrets.
+//! Desktop notifications: shown while the person looks elsewhere, and without secrets.
 
 use interlock_testkit::{interlock::Interlock, provider::Script};
 use serde_json::{Value, json};
@@ -41,7 +41,7 @@ fn a_request_raises_a_notification_without_its_secrets_while_the_person_looks_el
         found.as_array().cloned().unwrap_or_default()
     };
     browser.tell("notified", json!({}));
-    // Whoever looks at the page sees it there.
+    // A person who looks at the page sees it there.
     fetches("1", "seen.example");
     let card = json!({ "of": "article", "text": "seen.example" });
     browser.tell("waits", card);

@@ -1,4 +1,4 @@
-//! The pages beside the story: a call looked at, a transcript, the cost, trust; by keyboard, in both colours, narrow.
+//! The pages besides the story: a call, a transcript, the cost, trust; by keyboard, in both color schemes, narrow.
 
 use std::path::Path;
 
@@ -72,7 +72,7 @@ fn script() -> Script {
     ])
 }
 
-/// Keeps a picture of the page where somebody wants to look at it.
+/// Saves a picture of the page if requested.
 pub(crate) fn shot(browser: &Browser, name: &str) {
     if let Some(folder) = std::env::var_os("INTERLOCK_SHOTS") {
         for (scheme, width) in [("light", 1440), ("dark", 1440), ("light", 360)] {
@@ -89,7 +89,7 @@ pub(crate) fn proposes(place: &Place, id: &str, tool: &str, input: &Value) {
     let told = before_tool(&place.room, SESSION, id, tool, input);
     let told = place.room.write("told.json", &told.to_string()).unwrap();
     let hook = format!("'{INTERLOCK}' hook claude-code < {}", told.display());
-    // A shell is not taken for a client.
+    // A shell does not count as a client.
     let mut client = place.room.command("find");
     client.args([".", "-maxdepth", "0", "-exec", "sh", "-c", &hook, ";"]);
     let output = client.output().unwrap();
@@ -99,10 +99,10 @@ pub(crate) fn proposes(place: &Place, id: &str, tool: &str, input: &Value) {
     );
 }
 
-/// A person in front of a console's page that is let in.
+/// A person with a paired page of a console.
 pub(crate) struct Sitting {
     pub(crate) browser: Browser,
-    // It serves as long as it is there.
+    // It serves until it is dropped.
     _console: Console,
 }
 
@@ -168,7 +168,7 @@ fn the_pages_of_a_call_a_transcript_the_cost_and_trust_story() {
     let person = Sitting::down(&place);
     let browser = &person.browser;
 
-    // A denied line: what it would do, the check that decided, and another state.
+    // A denied line: its effects, the check that decided, and another state.
     browser.tell("run", json!({ "id": guarded }));
     browser.tell("back", json!({ "text": "cat notes.md" }));
     let found = browser.tell("call", json!({ "state": "writing" }));

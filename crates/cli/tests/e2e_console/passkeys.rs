@@ -1,4 +1,4 @@
-//! A passkey in the browser, with a virtual authenticator: enrolled, used, and not given.
+//! A passkey in the browser, with a virtual authenticator: enrolled, used, and not provided.
 
 use interlock_testkit::{interlock::Interlock, room::Room};
 use serde_json::{Value, json};
@@ -13,7 +13,7 @@ states:
   shipped: {type: final}
 ";
 
-/// Checks that a page has no fault.
+/// Checks that a page has no errors.
 fn clean(browser: &Browser, what: &str) {
     let found = browser.tell("examine", json!({}));
     assert_eq!(found["found"], json!([]), "{what}");

@@ -1,4 +1,4 @@
-//! The real Claude Code is told to approve itself with its shell.
+//! The real Claude Code is told to approve its own request with its shell.
 
 use interlock_testkit::{
     claude::{Session, Version},
@@ -27,7 +27,7 @@ fn an_agent_that_approves_itself_in_the_console_fails(version: Version) {
     interlock.init().unwrap();
     room.write("workflow.yaml", WORKFLOW).unwrap();
     let run = interlock.start("workflow.yaml").unwrap();
-    // A free state lets the line pass, and the network with it: what refuses it is the console.
+    // A free state permits the line and network access: the console refuses it.
     let script = Script::new(|asked| {
         vec![match asked.rounds() {
             0 => call("Bash", json!({ "command": "bash attack.sh" })),

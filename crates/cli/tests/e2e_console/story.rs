@@ -39,7 +39,7 @@ states:
 /// The note of the person's no.
 const NOTE: &str = "Say what changed for whoever upgrades.";
 
-/// Where the pictures of the docs lie, if they shall be made anew.
+/// Returns the folder of the docs' pictures, if they are to be taken again.
 fn pictures() -> Option<PathBuf> {
     std::env::var_os("INTERLOCK_BLESS")?;
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/src/images");
@@ -47,12 +47,12 @@ fn pictures() -> Option<PathBuf> {
     Some(folder.canonicalize().unwrap())
 }
 
-/// Takes a picture for the docs, in both colours.
+/// Takes a picture for the docs, in both color schemes.
 pub(crate) fn picture(browser: &Browser, name: &str) {
     picture_of(browser, name, 960);
 }
 
-/// Takes a picture of so much of the page.
+/// Takes a picture of the page up to a height.
 fn picture_of(browser: &Browser, name: &str, height: u32) {
     if let Some(folder) = pictures() {
         for (scheme, ending) in [("light", ""), ("dark", "-dark")] {
@@ -65,15 +65,15 @@ fn picture_of(browser: &Browser, name: &str, height: u32) {
     }
 }
 
-/// The person: a browser that is in.
+/// The person: a browser with a paired page.
 struct Person {
     browser: Browser,
-    // It serves as long as it is there.
+    // It serves until it is dropped.
     _console: Console,
 }
 
 impl Person {
-    /// Sits down in front of a console; the page is let in.
+    /// Starts a console and pairs a page.
     fn sits_down(room: &Room) -> Self {
         let mut console = Console::open(room);
         let browser = Browser::start();
@@ -102,7 +102,7 @@ impl Person {
         for wanted in ["Denied", "tool_not_allowed", "planning"] {
             assert!(why.contains(wanted), "{wanted}:\n{why}");
         }
-        // With the reason, which stands below the graph.
+        // With the reason, which is below the graph.
         picture_of(&self.browser, "console-run", 1800);
     }
 
@@ -117,7 +117,7 @@ impl Person {
         ] {
             assert!(text.contains(wanted), "{wanted}:\n{text}");
         }
-        // Long enough that nobody presses what has just come up under the finger.
+        // Long enough that nobody presses a button that has just appeared under the pointer.
         let locked_ms = seen["lockedMs"].as_f64().unwrap();
         assert!(locked_ms > 500.0, "a button was open after {locked_ms} ms");
         assert_eq!(seen["title"], "(1) Interlock");
@@ -168,7 +168,7 @@ fn a_person_says_no_then_yes_and_looks_back_by_keyboard_alone() {
         let file = at_work.file("notes.md");
         let first = "# 1.4\n\nIt is faster.\n";
         vec![match request.rounds() {
-            // Too early: nothing is written while planning.
+            // Too early: writing is not permitted while planning.
             0 => write(first),
             1 => {
                 seen.get().unwrap().sees_the_denial(&at_run);
@@ -215,7 +215,7 @@ fn a_person_says_no_then_yes_and_looks_back_by_keyboard_alone() {
     interlock.verify(&run).unwrap();
 }
 
-/// Opens the run that is over, and goes back to the denial.
+/// Opens the ended run, and goes back to the denial.
 fn look_back(person: &Person, interlock: &Interlock<'_>, run: &str) {
     let Person { browser, .. } = person;
     let now = browser.tell("run", json!({ "id": run }));
@@ -236,7 +236,7 @@ fn look_back(person: &Person, interlock: &Interlock<'_>, run: &str) {
         assert!(why.contains(wanted), "{wanted}:\n{why}");
     }
     let banner = past["banner"].as_str().unwrap();
-    // Events have the numbers that the log gives them.
+    // Events have the same numbers as in the log.
     let events = interlock.events(run).unwrap();
     let denied = events.iter().find(|event| event["event"] == "CallDenied");
     let (seq, last) = (&denied.unwrap()["seq"], events.len() - 1);
@@ -246,7 +246,7 @@ fn look_back(person: &Person, interlock: &Interlock<'_>, run: &str) {
     assert!(inspector.contains("planning"), "{inspector}");
     let here = past["here"].to_string();
     assert!(here.contains("planning"), "{here}");
-    // Nothing that changes the run can be pressed here.
+    // No action on the run is available here.
     for button in past["buttons"].as_array().unwrap() {
         let name = button.as_str().unwrap();
         for action in ["Approve", "Reject", "Pause", "Resume", "Cancel"] {
@@ -262,7 +262,7 @@ fn look_back(person: &Person, interlock: &Interlock<'_>, run: &str) {
     assert_eq!(problems["problems"], json!([]));
 }
 
-/// Commits what is there, so that a diff begins from it.
+/// Commits the present state, so that a diff begins from it.
 fn commit(room: &Room) {
     for words in [
         &["add", "-A"][..],

@@ -1,31 +1,31 @@
-//! The table of ways out: one block a way, read from `ways.txt`.
+//! The table of escape attempts: one block per attempt, read from `ways.txt`.
 
 use interlock_testkit::claude::Mode;
 use interlock_testkit::provider::{Say, call};
 use serde_json::{Value, json};
 
 const TABLE: &str = include_str!("ways.txt");
-/// What stands for very long text in the table.
+/// Length of the very long text in the table.
 const LONG: usize = 10_000_000;
 
-/// One way a guarded agent tries to get out.
+/// One attempt of a guarded agent to escape.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Way {
-    /// What it tries.
+    /// Its name.
     pub(crate) name: String,
-    /// The states it is tried in.
+    /// The states in which it is tried.
     pub(crate) places: Vec<String>,
-    /// One of these is in the answer to one of its calls; `none`: no answer is asked for.
+    /// One of these must be in the answer to one of its calls; `none` if no answer is required.
     pub(crate) answers: Vec<String>,
-    /// Whether the run stands still afterwards, with everything put back.
+    /// Whether the run is paused afterwards, with everything restored.
     pub(crate) pauses: bool,
-    /// The event asked for afterwards, which must be refused.
+    /// The event requested afterwards, which must be refused.
     pub(crate) claim: Option<String>,
     calls: Vec<(String, String)>,
 }
 
 impl Way {
-    /// The way where the client asks a person itself, who is not there: that is an answer, too, and nothing runs.
+    /// Adapts the attempt to a client that asks its absent person itself: that is an answer, too, and nothing runs.
     pub(crate) fn in_mode(mut self, mode: Mode) -> Way {
         if mode == Mode::Default {
             self.answers.push("client".to_owned());
@@ -34,7 +34,7 @@ impl Way {
         self
     }
 
-    /// The calls to propose, with the places of a room put in.
+    /// Returns the calls to propose, with the paths of a room.
     pub(crate) fn blocks(&self, places: &[(&str, String)]) -> Vec<Say> {
         let call = |(tool_name, input): &(String, String)| {
             let input = filled(input, places);
@@ -48,13 +48,13 @@ impl Way {
     }
 }
 
-/// Every way of the table that is tried in `place`.
+/// Returns every attempt in the table for `place`.
 pub(crate) fn of(place: &str) -> Vec<Way> {
     let here = |way: &Way| way.places.iter().any(|name| name == place);
     all().into_iter().filter(here).collect()
 }
 
-/// The whole table.
+/// Returns the whole table.
 pub(crate) fn all() -> Vec<Way> {
     let mut ways: Vec<Way> = Vec::new();
     for line in TABLE.lines().filter(|line| !line.starts_with('#')) {
@@ -99,7 +99,7 @@ fn filled(text: &str, places: &[(&str, String)]) -> String {
     for (name, place) in places {
         text = text.replace(&format!("@{name}@"), place);
     }
-    // Long text last: it is not searched.
+    // Long text last, because it is not searched.
     for name in ["@10MB@", "@deep@", "@many@"] {
         if text.contains(name) {
             text = text.replace(name, &long(name));
@@ -120,12 +120,12 @@ fn json_of(way: &str, text: &str) -> Value {
     serde_json::from_str(text).unwrap_or_else(|error| panic!("{way}: `{text}`: {error}"))
 }
 
-/// A line for the shell tool.
+/// Returns a call of the shell tool.
 pub(crate) fn bash(command: &str) -> Say {
     call("Bash", json!({"command": command, "description": "a line"}))
 }
 
-/// Asks the control server for a transition.
+/// Returns a request to the control server for a transition.
 pub(crate) fn transition(event: &str) -> Say {
     call(
         "mcp__interlock__interlock_transition",

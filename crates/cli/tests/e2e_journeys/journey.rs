@@ -1,36 +1,36 @@
-//! What a model does from the first prompt to the final state, in no client's words.
+//! The actions of a model from the first prompt to the final state, independent of any client.
 
 use interlock_testkit::proposal::Proposal;
 use serde_json::{Value, json};
 
-/// One way through a shipped workflow, with the project it is gone in.
+/// One path through a shipped workflow, with its project.
 pub(crate) struct Journey {
-    /// The workflow, by its name.
+    /// The name of the workflow.
     pub(crate) workflow: &'static str,
     /// The files of the project.
     pub(crate) files: Vec<(&'static str, String)>,
-    /// What has been changed since, as a commit of its own.
+    /// Later changes, as a separate commit.
     pub(crate) change: Vec<(&'static str, String)>,
     /// The line that runs the project's test suite.
     pub(crate) suite: &'static str,
     /// Whether the suite fails before the work.
     pub(crate) fails_before: bool,
     pub(crate) steps: Vec<Step>,
-    /// Files as they must be in the end, by a piece of their text.
+    /// The expected files at the end, each by a part of its text.
     pub(crate) left: Vec<(&'static str, &'static str)>,
 }
 
-/// One thing that the model proposes, and what must come of it.
+/// One proposal of the model, and its expected result.
 pub(crate) enum Step {
-    /// Passes, and the model reads this text in its result.
+    /// Is allowed, and its result contains this text.
     Do(Proposal, &'static str),
-    /// Passes and leads to another state by itself.
+    /// Is allowed, and leads to another state by itself.
     Detour(Proposal, &'static str),
     /// Is refused with this code.
     Refused(Proposal, &'static str),
     /// A transition that leads to this state at once.
     Go(Proposal, &'static str),
-    /// A transition that waits for a person, whose yes leads to this state.
+    /// A transition that waits for a person, whose approval leads to this state.
     Park(Proposal, &'static str),
 }
 
@@ -45,7 +45,7 @@ impl Step {
         }
     }
 
-    /// What the run's log says of the step.
+    /// Returns the entries of the run's log for the step.
     pub(crate) fn logged(&self) -> Vec<String> {
         let to = |state: &str| format!("to {state}");
         match self {
@@ -57,7 +57,7 @@ impl Step {
         }
     }
 
-    /// What the model must read in its result, if anything.
+    /// Returns the text that the result must contain, if any.
     pub(crate) fn shows(&self) -> &'static str {
         match self {
             Step::Do(_, text) | Step::Refused(_, text) => text,

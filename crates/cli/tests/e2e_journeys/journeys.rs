@@ -8,7 +8,7 @@ use crate::e2e_journeys::journey::{
 };
 use crate::e2e_journeys::shop::{self, TEST, TOTAL};
 
-/// One journey a workflow, in the order of their names.
+/// Returns one journey per workflow, in the order of their names.
 pub(crate) fn all() -> Vec<Journey> {
     vec![
         bugfix(),
@@ -249,7 +249,7 @@ fn research() -> Journey {
     const ANSWER: &str =
         "# Prices\n\nPrices are in cents (README.md); `total` adds them (src/total.js).\n";
     let mut files = shop::with_npm();
-    // Copilot CLI creates no folder for a file.
+    // Copilot CLI does not create a folder for a file.
     files.push(("docs/README.md", "# Notes\n".to_owned()));
     Journey {
         workflow: "research",

@@ -17,10 +17,10 @@ use serde_json::Value;
 use crate::e2e_journeys::journey::{Journey, Step};
 
 const INTERLOCK: &str = env!("CARGO_BIN_EXE_interlock");
-/// Far more than a session needs on a busy machine.
+/// Far more time than a session needs on a busy machine.
 const DEADLINE: Duration = Duration::from_secs(540);
 
-/// Plays the journey; returns the states that the run passed, or what went wrong.
+/// Plays the journey; returns the states that the run passed, or the problem.
 pub(crate) fn play(client: Client, journey: &Journey) -> Result<Vec<String>, String> {
     let room = project(journey);
     let interlock = Interlock::new(INTERLOCK, &room);
@@ -49,7 +49,7 @@ pub(crate) fn play(client: Client, journey: &Journey) -> Result<Vec<String>, Str
     Ok(states(&events))
 }
 
-/// A repository with the journey's files, its change as a second commit, and somewhere to push to.
+/// Returns a repository with the journey's files, its change as a second commit, and a remote to push to.
 fn project(journey: &Journey) -> Room {
     let room = Room::new().unwrap();
     for pair in [
@@ -64,7 +64,7 @@ fn project(journey: &Journey) -> Room {
     if !journey.change.is_empty() {
         commit(&room, &journey.change, "The second");
     }
-    // No line reaches a folder beside the project.
+    // No line can access a folder beside the project.
     let origin = room.file(".git/origin.git");
     git(&room, &["init", "--quiet", "--bare", &origin]);
     git(&room, &["remote", "add", "origin", &origin]);
@@ -93,7 +93,7 @@ fn suite_passes(room: &Room, journey: &Journey) -> bool {
     output.status.success()
 }
 
-/// Proposes one step after the other; where one waits for a person, she says yes before the next.
+/// Proposes one step after the other; if one waits for a person, it is approved before the next.
 fn script(room: &Room, run: &str, journey: &Journey) -> Script {
     let proposals: Vec<_> = journey
         .steps
@@ -120,16 +120,16 @@ fn script(room: &Room, run: &str, journey: &Journey) -> Script {
     })
 }
 
-/// What a person does at a terminal of her own.
+/// Approves the pending request as a person at a separate terminal.
 fn approve(project: &Path, environment: &[(&'static str, std::path::PathBuf)], run: &str) {
     let mut command = std::process::Command::new(INTERLOCK);
     command.args(["approve", run]).current_dir(project);
     command.env_clear().envs(environment.iter().cloned());
-    // Where nothing waits, the run's log tells.
+    // If nothing was pending, the run's log shows it.
     drop(terminal::output(&mut command));
 }
 
-/// Everything in which the session was not what the journey says.
+/// Returns the differences between the session and the journey.
 fn faults(journey: &Journey, outcome: &Outcome, status: &Value, events: &[Value]) -> Vec<String> {
     let mut faults = Vec::new();
     if outcome.exit != Some(0) {
@@ -152,7 +152,7 @@ fn faults(journey: &Journey, outcome: &Outcome, status: &Value, events: &[Value]
     faults
 }
 
-/// Everything in which the project is not as the journey leaves it.
+/// Returns the differences between the project and the journey's expected files.
 fn faults_of_project(room: &Room, journey: &Journey) -> Vec<String> {
     let mut faults = Vec::new();
     for (path, text) in &journey.left {
@@ -167,7 +167,7 @@ fn faults_of_project(room: &Room, journey: &Journey) -> Vec<String> {
     faults
 }
 
-/// What an event says of a proposal or a state.
+/// Returns the text of an event about a proposal or a state.
 fn logged(event: &Value) -> Option<String> {
     match event["event"].as_str()? {
         "CallAllowed" if event["source"] == "control" => None,
@@ -179,7 +179,7 @@ fn logged(event: &Value) -> Option<String> {
     }
 }
 
-/// The states that the run passed, in order.
+/// Returns the states that the run passed, in order.
 fn states(events: &[Value]) -> Vec<String> {
     let begun = events.iter().find_map(|event| event["initial"].as_str());
     let entered = events.iter().filter_map(logged);

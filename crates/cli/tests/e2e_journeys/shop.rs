@@ -3,7 +3,7 @@
 pub(crate) const TOTAL: &str = "src/total.js";
 pub(crate) const TEST: &str = "test/total.test.js";
 
-/// A shop whose sum is right, tested by `npm test`.
+/// Returns a shop with a correct sum, tested by `npm test`.
 pub(crate) fn with_npm() -> Vec<(&'static str, String)> {
     let mut files = sources();
     files.push((
@@ -15,7 +15,7 @@ pub(crate) fn with_npm() -> Vec<(&'static str, String)> {
     files
 }
 
-/// The same, tested by `make test`.
+/// Returns the same, tested by `make test`.
 pub(crate) fn with_make(more: &str) -> Vec<(&'static str, String)> {
     let mut files = sources();
     files.extend([

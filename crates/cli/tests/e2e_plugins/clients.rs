@@ -17,18 +17,18 @@ use serde_json::Value;
 
 use crate::e2e_plugins::{INTERLOCK, registry::Registry};
 
-/// A project, one client, and a copy of the repository's plugins in it.
+/// A project, one client, and a copy of the repository's plugins in the project.
 pub(crate) struct Plugin {
     pub(crate) client: Client,
     pub(crate) room: Room,
 }
 
-/// Where the repository's copy lies in the project.
+/// Returns the place of the repository's copy in the project.
 pub(crate) const fn at_marketplace() -> &'static str {
     "market"
 }
 
-/// The address of a repository that git is told to find on this machine.
+/// The address of a repository that git is configured to find on this machine.
 const ADDRESS: &str = "https://example.com/interlock.git";
 
 impl Plugin {
@@ -43,7 +43,7 @@ impl Plugin {
                 .unwrap();
         }
         if client == Client::Copilot {
-            // What it unpacks itself to is there for all rooms.
+            // Its unpacked files are shared by all rooms.
             let packages = programs::installed("tests/e2e", ".cache/copilot/pkg").unwrap();
             fs::create_dir_all(room.path("cache/copilot")).unwrap();
             symlink(packages, room.path("cache/copilot/pkg")).unwrap();
@@ -61,7 +61,7 @@ impl Plugin {
         plugin
     }
 
-    /// Settings that a person has already, where the testkit has written none.
+    /// Returns settings that a person has already, if the testkit has written none.
     fn persons_settings(&self) -> Option<(PathBuf, &'static str)> {
         let (name, text) = match self.client {
             Client::ClaudeCode(_) => (".claude/settings.json", "{\n  \"verbose\": false\n}\n"),
@@ -144,7 +144,7 @@ impl Plugin {
                 self.by_client(&["plugin", "marketplace", "remove", "interlock"], &[]);
             }
             Client::Opencode => {
-                // It has no command for that: a person takes the name out of the file.
+                // It has no command for that: a person removes the name from the file.
                 let file = self.room.config().join("opencode/opencode.jsonc");
                 let text = fs::read_to_string(&file).unwrap();
                 let mut settings: Value = serde_json::from_str(&text).unwrap();
@@ -154,7 +154,7 @@ impl Plugin {
         }
     }
 
-    /// The client's settings, without what it leaves empty of a plugin itself.
+    /// Returns the client's settings, without the empty keys that a plugin leaves.
     pub(crate) fn settings(&self) -> BTreeMap<&'static str, Value> {
         let names: &[&str] = match self.client {
             Client::ClaudeCode(_) => &[".claude/settings.json"],
@@ -174,7 +174,7 @@ impl Plugin {
         names.iter().filter_map(read).collect()
     }
 
-    /// The server under which the model finds the control tools.
+    /// Returns the server under which the model finds the control tools.
     pub(crate) fn server(&self) -> &'static str {
         match self.client {
             Client::ClaudeCode(_) if !self.room.project().join(".mcp.json").exists() => {
@@ -195,7 +195,7 @@ impl Plugin {
         Interlock::new(INTERLOCK, &self.room)
     }
 
-    /// Writes the hooks as well, and returns what was said.
+    /// Writes the hooks as well, and returns the output.
     pub(crate) fn init(&self) -> String {
         let mut command = self.room.command(INTERLOCK);
         if self.client == Client::Opencode {
@@ -226,7 +226,7 @@ impl Plugin {
             session = session.env("XDG_CACHE_HOME", &cache.to_string_lossy());
         }
         if let Client::Codex(_) = self.client {
-            // Stands for what a person says to `/hooks`.
+            // Stands for a person's acceptance in `/hooks`.
             session = session.arg("--dangerously-bypass-hook-trust");
         }
         if self.client == Client::ClaudeCode(Version::V2_1_197) {
@@ -235,13 +235,13 @@ impl Plugin {
         session.run().unwrap()
     }
 
-    /// What the log of the run says of every proposal, in order.
+    /// Returns the verdict on every proposal in the run's log, in order.
     pub(crate) fn verdicts(&self, run: &str) -> Vec<String> {
         let events = self.interlock().events(run).unwrap();
         events.iter().filter_map(verdict).collect()
     }
 
-    /// The row of `interlock doctor` about the client.
+    /// Returns the row of `interlock doctor` about the client.
     pub(crate) fn doctor(&self) -> Value {
         let mut command = self.room.command(INTERLOCK);
         command.args(["doctor", "--json"]);
@@ -255,7 +255,7 @@ impl Plugin {
     }
 }
 
-/// The verdict that an event records, if it records one.
+/// Returns the verdict that an event records, if it records one.
 fn verdict(event: &Value) -> Option<String> {
     match event["event"].as_str()? {
         "CallAllowed" if event["source"] == "control" => None,

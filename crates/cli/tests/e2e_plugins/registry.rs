@@ -1,4 +1,4 @@
-//! A registry of npm on this machine, from which opencode fetches the package.
+//! A local npm registry, from which opencode fetches the package.
 
 use std::{
     io::{BufRead as _, BufReader},
@@ -8,7 +8,7 @@ use std::{
 
 use interlock_testkit::room::{Room, expect_success};
 
-/// A registry that is there until it is dropped.
+/// A registry that runs until it is dropped.
 pub(crate) struct Registry {
     child: Child,
     pub(crate) address: String,

@@ -1,4 +1,4 @@
-//! Evidence of substance with the real Claude Code and the runners of four languages.
+//! Evidence of substance with the real Claude Code and the test runners of four languages.
 
 use std::{
     path::{Path, PathBuf},
@@ -15,34 +15,34 @@ use serde_json::json;
 
 use super::{INTERLOCK, bash, done, refused};
 
-/// Each session builds and runs tests five times, and may do so beside others.
+/// Each session builds and runs tests five times, possibly in parallel with others.
 const DEADLINE: Duration = Duration::from_secs(300);
 
-/// A project with a test that passes and one, `adds`, that fails, for one runner of tests.
+/// A project with a passing test and a failing one, `adds`, for one test runner.
 struct Suite {
-    /// The programs that it needs.
+    /// The required programs.
     programs: &'static [&'static str],
     files: &'static [(&'static str, &'static str)],
     /// The failing test, as reports name it.
     name: &'static str,
     /// The line that runs every test.
     whole: &'static str,
-    /// A line that runs the passing test alone.
+    /// A line that runs only the passing test.
     subset: &'static str,
     report: &'static str,
     frozen: &'static str,
-    /// The file of the tests.
+    /// The file with the tests.
     tests: &'static str,
-    /// What is replaced of it to remove the failing test, by `removed`.
+    /// The text that is replaced by `removed` to remove the failing test.
     failing: &'static str,
     removed: &'static str,
     /// The failing test, skipped.
     skipped: &'static str,
-    /// Text of the frozen file, and what makes the runner leave the failing test out.
+    /// Text in the frozen file, and its replacement that makes the runner skip the failing test.
     rewritten: (&'static str, &'static str),
-    /// The file with the mistake, the mistake, and what mends it.
+    /// The file with the bug, the bug, and the fix.
     mended: (&'static str, &'static str, &'static str),
-    /// What a refusal says of a skipped test: some runners leave it out of their reports.
+    /// A refusal's text about a skipped test: some runners leave it out of their reports.
     says_skipped: &'static str,
 }
 
@@ -172,12 +172,12 @@ const GO: Suite = Suite {
     says_skipped: "newly skipped",
 };
 
-/// Plays every shortcut to passing tests, each of which is refused, and then mends the code.
+/// Tries every shortcut to passing tests, each of which is refused, and then fixes the code.
 fn only_mended_code_passes(suite: &Suite) {
     if !is_installed(suite) {
         return;
     }
-    // What the client does with an answer is tried with both versions beside; here the runners differ.
+    // The client's handling of answers is tested with both versions elsewhere; here the runners differ.
     let version = Version::V2_1_332;
     let room = Room::new().unwrap();
     room.install("claude", &version.program().unwrap()).unwrap();
@@ -259,7 +259,7 @@ fn only_mended_code_passes(suite: &Suite) {
     for (step, what, why) in wanted {
         refused(&calls[step], what);
         refused(&calls[step], why);
-        // The line before it was not refused: nothing but what it shows keeps the agent.
+        // The line before it was not refused: only its output keeps the agent from continuing.
         assert!(
             !calls[step - 1].result.contains("not allowed"),
             "{calls:#?}"
@@ -270,7 +270,7 @@ fn only_mended_code_passes(suite: &Suite) {
     assert_eq!(interlock.status(&run).unwrap()["state"], "fixed");
 }
 
-/// Tells whether the runner is here; in CI it has to be.
+/// Returns whether the runner is installed; in CI, it must be.
 #[expect(clippy::print_stdout, reason = "a test that is left out says so")]
 fn is_installed(suite: &Suite) -> bool {
     let path = std::env::var_os("PATH").unwrap_or_default();
@@ -293,7 +293,7 @@ fn installed(folder: &str) -> PathBuf {
     place.unwrap_or_else(|_| panic!("`{folder}` is not installed: run `cargo xtask setup`"))
 }
 
-/// Makes Jest and pytest found in the room as a project has them.
+/// Makes Jest and pytest available in the room, as in a project.
 fn install_packages(room: &Room) {
     let body = format!(
         "PYTHONDONTWRITEBYTECODE=1 PYTHONPATH='{}' exec python3 -m pytest \"$@\"",
@@ -313,7 +313,7 @@ fn install_packages(room: &Room) {
     }
 }
 
-/// Returns the variables by which a room with a home of its own finds the toolchains of this machine.
+/// Returns the variables by which a room with its own home finds this machine's toolchains.
 fn toolchains() -> Vec<(&'static str, String)> {
     let own = std::env::home_dir().map(|home| home.join(".rustup"));
     let toolchains = std::env::var_os("RUSTUP_HOME").map(Into::into).or(own);

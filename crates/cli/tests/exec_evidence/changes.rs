@@ -1,4 +1,4 @@
-//! What changes the project without a call that was seen to: what a line leaves behind, and everybody else.
+//! Changes of the project that no observed call made: by processes that a line leaves behind, and by others.
 
 use std::{
     fs,
@@ -17,7 +17,7 @@ use serde_json::{Value, json};
 
 use crate::exec_evidence::{INTERLOCK, complained, session::Session};
 
-/// A state that may write, then one that checks.
+/// Returns a workflow with a state that may write, then one that checks.
 fn workflow(background: &[&str]) -> Value {
     json!({
         "id": "w", "initial": "work",
@@ -42,14 +42,14 @@ fn workflow(background: &[&str]) -> Value {
 }
 
 impl Session {
-    /// Runs a line as its client would, and tells the hook nothing of its end.
+    /// Runs a line as its client would, and does not report its end to the hook.
     pub(crate) fn only_run(&self, line: &str) -> std::process::Output {
         let carried = self.carried(line);
         let mut shell = self.room.command("bash");
         shell.args(["-c", &carried]).output().unwrap()
     }
 
-    /// Asks for a transition, as the agent's control server would; returns why not.
+    /// Requests a transition, as the agent's control server would; returns the reason of a refusal.
     pub(crate) fn asks(&self, event: &str) -> Result<(), String> {
         let home = Home::at(self.room.state().join("interlock"));
         let mut log = home.open_run(&RunId::new(self.run.as_str())).unwrap();
@@ -156,7 +156,7 @@ fn background_work_that_the_state_names_goes_on() {
             .unwrap()
             .success()
     );
-    // Beside it, what is not named does not.
+    // In addition, an unnamed program does not.
     session.program("other.sh", "#!/bin/sh\nexit 0\n");
     fs::remove_file(session.room.path("project/left")).unwrap();
     session.only_run(&format!(
@@ -182,7 +182,7 @@ fn background_work_ends_with_the_state_that_let_it_write() {
         let mut up = String::new();
         printed.read_line(&mut up).unwrap();
         assert_eq!(up, "up\n", "{line}");
-        // The line has ended, and its work goes on.
+        // The line has ended, and its work continues.
         assert_eq!(child.wait().unwrap().code(), Some(3), "{line}");
         assert_eq!(session.events("LineEnded").last().unwrap()["exit"], 3);
         assert_eq!(session.asks("CHECK"), Ok(()));
@@ -243,7 +243,7 @@ fn a_change_that_nobody_saw_makes_evidence_stale() {
     session.track();
     assert_eq!(session.asks("CHECK"), Ok(()));
     session.run("npm test | cat");
-    // What is not tracked is not a part of what was tested.
+    // Untracked files were not part of what was tested.
     session.room.write("dist/app.js", "built").unwrap();
     session.room.write("report.xml", "built").unwrap();
     session.room.write("src/app.js", "2").unwrap();
@@ -295,12 +295,12 @@ fn a_result_that_is_lost_or_lies_changes_nothing_of_what_was_seen() {
     let session = Session::of(&workflow(&[]));
     assert_eq!(session.asks("CHECK"), Ok(()));
     session.run("npm test");
-    // It fails, and its client never tells.
+    // It fails, and its client never reports it.
     session.stand_in("npm", "#!/bin/sh\nexit 1\n");
     session.only_run("npm test");
     let refused = session.asks("DONE").unwrap_err();
     assert!(refused.contains("ended with 1"), "{refused}");
-    // It succeeds, and its client says that it failed.
+    // It succeeds, and its client reports a failure.
     session.stand_in("npm", "#!/bin/sh\nexit 0\n");
     let carried = session.carried("npm test");
     let mut shell = session.room.command("bash");
@@ -326,7 +326,7 @@ fn an_end_is_told_where_what_stands_then_cannot_be_kept() {
         .join(&session.run)
         .join("checked.json");
     fs::remove_file(&kept).unwrap();
-    // What is kept cannot take the place of a directory.
+    // A record cannot replace a directory.
     fs::create_dir_all(kept.join("x")).unwrap();
     let ran = session.run("npm test");
     assert!(!ran.counts);
@@ -363,7 +363,7 @@ fn what_a_line_wrote_raises_its_interrupt_without_a_result() {
         "db/a"
     );
     assert_eq!(session.state(), "review");
-    // The agent is told when its client's word comes.
+    // The agent is told when its client's report arrives.
     let failed = json!({ "error": "Exit code 3" });
     let answer = session.hook("PostToolUseFailure", &carried, &failed);
     assert!(

@@ -1,4 +1,4 @@
-//! A session whose lines are carried, by the built program.
+//! A session whose lines are rewritten, by the built program.
 
 use std::{cell::Cell, fs, os::unix::fs::PermissionsExt as _, process::Output};
 
@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use crate::exec_evidence::INTERLOCK;
 
-/// Prints its words and more, on both streams, and ends as `CODE` says.
+/// Prints its words and more, on both streams, and exits as `CODE` says.
 const STAND_IN: &str = r#"
 i=0
 while [ $i -lt "${LINES_PRINTED:-3}" ]; do echo "ok $i: $0 $*" || exit 9; i=$((i + 1)); done
@@ -16,21 +16,21 @@ echo "warning: $*" >&2
 exit "${CODE:-0}"
 "#;
 
-/// A session held to a state that may write, with `npm test` as the evidence of its one transition.
+/// A session in a state that may write, with `npm test` as the evidence for its only transition.
 pub(crate) struct Session {
     pub(crate) room: Room,
     pub(crate) run: String,
     pub(crate) calls: Cell<usize>,
-    /// Variables that the client was started with.
+    /// Variables of the client's environment.
     pub(crate) variables: Vec<(&'static str, &'static str)>,
 }
 
-/// What became of one line.
+/// The result of one line.
 pub(crate) struct Ran {
     pub(crate) output: Output,
     /// Whether the evidence holds after it.
     pub(crate) counts: bool,
-    /// What was seen of each probed command.
+    /// The observations of each probed command.
     pub(crate) commands: Value,
 }
 
@@ -39,7 +39,7 @@ impl Session {
         Self::held_to(&["Read", "Edit", "Write", "Bash"], "npm test")
     }
 
-    /// A session held to a state with these tools, and this command as the evidence it waits for.
+    /// Returns a session in a state with these tools, and this command as the required evidence.
     pub(crate) fn held_to(tools: &[&str], evidence: &str) -> Self {
         Self::of(&json!({
             "id": "w", "initial": "work",
@@ -54,12 +54,12 @@ impl Session {
         }))
     }
 
-    /// A session held to a workflow.
+    /// Returns a session under a workflow.
     pub(crate) fn of(workflow: &Value) -> Self {
         Self::with_files(workflow, &[])
     }
 
-    /// The same in a project that has these files when its run begins.
+    /// Returns the same in a project that has these files when its run begins.
     pub(crate) fn with_files(workflow: &Value, files: &[(&str, &str)]) -> Self {
         let room = Room::new_in_no_temporary(&std::env::temp_dir()).unwrap();
         for name in ["npm", "pytest", "cargo"] {
@@ -101,7 +101,7 @@ impl Session {
         serde_json::from_slice(&output.stdout).unwrap()
     }
 
-    /// Lets a line pass the hook, runs what the client would, and tells the hook of its end.
+    /// Passes a line to the hook, runs the line that the client would, and reports its end to the hook.
     pub(crate) fn run(&self, line: &str) -> Ran {
         let carried = self.carried(line);
         let mut shell = self.room.command("bash");
@@ -126,7 +126,7 @@ impl Session {
         }
     }
 
-    /// What the client would run in the place of `line`.
+    /// Returns the line that the client would run instead of `line`.
     pub(crate) fn carried(&self, line: &str) -> String {
         self.calls.set(self.calls.get() + 1);
         let answer = self.hook("PreToolUse", line, &json!({}));
@@ -135,7 +135,7 @@ impl Session {
         said["updatedInput"]["command"].as_str().unwrap().to_owned()
     }
 
-    /// The last line that ended, as the log has it.
+    /// Returns the end of the last line in the log.
     pub(crate) fn ended(&self) -> Value {
         let log = self
             .room
@@ -153,7 +153,7 @@ impl Session {
             .unwrap()
     }
 
-    /// Puts another program in the place of a stand-in.
+    /// Replaces a stand-in by another program.
     pub(crate) fn stand_in(&self, name: &str, text: &str) {
         let path = self.room.path("bin").join(name);
         fs::remove_file(&path).unwrap();

@@ -1,4 +1,4 @@
-//! Evidence of substance, by the built program on real files: reports of tests, and frozen files.
+//! Evidence of substance, by the built program on real files: test reports, and frozen files.
 
 use std::{fs, os::unix::fs::symlink, process::Command as Program};
 
@@ -48,7 +48,7 @@ fn workflow(evidence: &Value) -> Value {
     })
 }
 
-/// A session that waits for `pytest` with its report, whose first run has one failing test.
+/// Returns a session that requires `pytest` with its report, whose first run has one failing test.
 fn session(more: &Value) -> Session {
     let mut evidence = json!({ "command": "pytest", "report": "junit.xml" });
     for (key, value) in more.as_object().unwrap() {
@@ -85,7 +85,7 @@ impl Session {
         self.ended()["checked"]["reports"][0]["read"].clone()
     }
 
-    /// Says yes for a person to what waits.
+    /// Approves the pending request as a person.
     fn is_approved(&self) {
         let home = Home::at(self.room.state().join("interlock"));
         let mut log = home.open_run(&RunId::new(self.run.as_str())).unwrap();
@@ -141,7 +141,7 @@ fn a_deleted_or_skipped_test_is_missed_by_name() {
     }
 }
 
-/// Each writes a report that its run of the command did not, or not into a file of its own.
+/// Each writes a report that its run of the command did not write, or not to its own file.
 #[test]
 fn a_report_that_the_run_did_not_write_does_not_count() {
     let prepared = |session: &Session| {
@@ -156,7 +156,7 @@ fn a_report_that_the_run_did_not_write_does_not_count() {
     };
     let quiet = "#!/bin/sh\nexit 0\n";
     for (line, runner, wanted) in [
-        // The run of the command writes nothing; what lies there is older.
+        // The run of the command writes nothing; an existing report is older.
         ("pytest", quiet, "is not there"),
         (
             "cp old.xml junit.xml; pytest",
@@ -221,7 +221,7 @@ fn a_report_that_the_run_did_not_write_does_not_count() {
     ] {
         let session = session(&json!({ "none_removed": false, "since": "run_start" }));
         prepared(&session);
-        // Old enough that its time shows.
+        // Old enough that its time shows it.
         let aged = Program::new("touch")
             .args(["-d", "2001-01-01"])
             .arg(session.room.path("project/old.xml"))
@@ -293,7 +293,7 @@ fn of_several_files_those_count_that_the_run_wrote() {
 #[test]
 fn frozen_files_are_compared_before_the_run_after_it_and_when_asked() {
     let frozen = json!({ "frozen": ["tests/**", "package.json"], "none_removed": false, "since": "run_start" });
-    // Changed, and put back by the run itself.
+    // Changed, and restored by the run itself.
     let one = session(&frozen);
     one.edits("tests/list", FIXED);
     one.stand_in(

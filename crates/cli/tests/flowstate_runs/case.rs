@@ -1,4 +1,4 @@
-//! Case files: a project, and the commands given in it.
+//! Case files: a project, and the commands in it.
 
 use std::collections::BTreeMap;
 
@@ -7,10 +7,10 @@ use serde_json::Value;
 
 use crate::flowstate_runs::case_file;
 
-/// Keys that say how the project is; the others belong to the only command.
+/// Keys that describe the project; the others belong to the only command.
 const PROJECT: [&str; 6] = ["flow", "files", "programs", "path", "make", "after"];
 
-/// A project, and the commands given in it.
+/// A project, and the commands in it.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Case {
@@ -19,21 +19,21 @@ pub(crate) struct Case {
     /// Files by path: below the project, or below the home after `~/`.
     #[serde(default)]
     pub(crate) files: BTreeMap<String, String>,
-    /// Shell scripts by name, found before any other program.
+    /// Shell scripts by name, with precedence over other programs.
     #[serde(default)]
     pub(crate) programs: BTreeMap<String, String>,
     /// `only`: no other programs are found.
     pub(crate) path: Option<String>,
-    /// Files of so many bytes.
+    /// Files of this many bytes.
     #[serde(default)]
     pub(crate) make: BTreeMap<String, u64>,
     pub(crate) steps: Vec<Step>,
-    /// Files when all is over; see [`Step::files`] for the paths, `./` is the run directory.
+    /// Files at the end; see [`Step::files`] for the paths, `./` is the run directory.
     #[serde(default)]
     pub(crate) after: BTreeMap<String, Option<String>>,
 }
 
-/// One command, and what comes of it.
+/// One command, and its expected result.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Step {
@@ -42,19 +42,19 @@ pub(crate) struct Step {
     pub(crate) files: BTreeMap<String, Option<String>>,
     #[serde(default = "run_flow")]
     pub(crate) args: Vec<String>,
-    /// The folder of the project it is given in.
+    /// The folder of the project in which it runs.
     #[serde(rename = "in", default)]
     pub(crate) folder: String,
-    /// Given at a terminal.
+    /// Run at a terminal.
     #[serde(default)]
     pub(crate) person: bool,
-    /// Given at a terminal on which this was typed.
+    /// Run at a terminal on which this was typed.
     pub(crate) typed: Option<String>,
-    /// `gone`: nobody reads it; `closed`; `full`: as of a full disk.
+    /// `gone`: nobody reads it; `closed`; `full`: as on a full disk.
     pub(crate) stdout: Option<String>,
     #[serde(default)]
     pub(crate) exit: Exit,
-    /// All of the standard output.
+    /// The whole standard output.
     pub(crate) out: Option<String>,
     /// The same in hexadecimal digits.
     pub(crate) out_bytes: Option<String>,
@@ -74,7 +74,7 @@ pub(crate) struct Step {
     pub(crate) json_lines: bool,
 }
 
-/// How a command ends.
+/// The end of a command.
 #[derive(Debug, PartialEq, Eq, Deserialize)]
 #[serde(untagged)]
 pub(crate) enum Exit {
@@ -96,7 +96,7 @@ fn run_flow() -> Vec<String> {
 }
 
 impl Case {
-    /// Reads a case file.
+    /// Parses a case file.
     pub(crate) fn read(text: &str) -> Result<Self, String> {
         let case = case_file::read(text, &PROJECT)?;
         let mut case: Self =
@@ -106,7 +106,7 @@ impl Case {
     }
 }
 
-/// Writes so many letters in place of `@@NUMBER@@`.
+/// Replaces `@@NUMBER@@` by this many letters.
 fn repeated(text: &str) -> String {
     let mut written = String::new();
     for (at, part) in text.split("@@").enumerate() {

@@ -1,4 +1,4 @@
-//! Plays a case in a room of its own, and tells what came out otherwise than it says.
+//! Plays a case in a separate room, and returns the differences.
 
 use std::{
     collections::BTreeMap,
@@ -13,7 +13,7 @@ use serde_json::{Map, Value};
 
 use crate::flowstate_runs::case::{Case, Exit, Step};
 
-/// What a program does to a reader of its output that is gone.
+/// Runs a program whose output nobody reads.
 const GONE: &str = r#""$0" "$@" | true; exit "${PIPESTATUS[0]}""#;
 const CLOSED: &str = r#""$0" "$@" >&-"#;
 const FULL: &str = r#""$0" "$@" >/dev/full"#;
@@ -160,7 +160,7 @@ fn shown(output: &Output) -> String {
     format!("{}    ----\n{}", lines[0], lines[1])
 }
 
-/// Tells which files are not as expected.
+/// Returns the files that are not as expected.
 fn unlike(room: &Room, expected: &BTreeMap<String, Option<String>>) -> Vec<String> {
     let mut wrong = Vec::new();
     for (path, text) in expected {

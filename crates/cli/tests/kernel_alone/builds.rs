@@ -6,17 +6,17 @@ use interlock_testkit::room::Room;
 
 use super::folder::{Folder, Level};
 
-/// A program that runs code of the project, and where it may leave something.
+/// A program that runs code of the project, and the places that it may write.
 struct Build {
     listed: &'static str,
     line: &'static str,
     files: &'static [(&'static str, &'static str)],
-    /// Places of the project, or below home with `~/`, that the program is known to write.
+    /// Places in the project, or below home with `~/`, that the program is known to write.
     own: &'static [&'static str],
 }
 
-/// Runs it as a listed command: it succeeds, and nothing but its own places has changed. `OUT` in its files are places
-/// outside those; without the kernel its scripts do write there.
+/// Runs it as a listed command: it succeeds, and only its own places have changed. `OUT` in its files are places
+/// outside those; without the kernel, its scripts do write there.
 #[track_caller]
 fn held(build: &Build) {
     let folder = Folder::with(|room| prepare(room, build));
@@ -59,7 +59,7 @@ fn prepare(room: &Room, build: &Build) {
     }
 }
 
-/// Whether a change is one of the program's own places, or only that such a place was made in its directory.
+/// Returns whether a change is in one of the program's own places, or only the creation of such a place.
 fn allowed(folder: &Folder, build: &Build, change: &str) -> bool {
     let Some((what, path)) = change.split_once(": ") else {
         return false;

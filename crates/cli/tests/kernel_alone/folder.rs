@@ -1,4 +1,4 @@
-//! A prepared project in which lines are run, and what has changed in it.
+//! A prepared project in which lines are run, and its changes.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -9,21 +9,21 @@ use interlock_testkit::picture::Picture;
 use interlock_testkit::room::{Room, expect_success};
 
 const INTERLOCK: &str = env!("CARGO_BIN_EXE_interlock");
-/// Places that everybody may write; other programs write there, too.
+/// World-writable places; other programs write there, too.
 const SHARED: [&str; 3] = ["/tmp", "/var/tmp", "/dev/shm"];
-/// How long one line may take, as `timeout` reads it.
+/// Time limit for one line, in the format of `timeout`.
 const SECONDS_MAX: &str = "30";
 
-/// What is used of the kernel at most.
+/// Maximum use of the kernel.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Level {
-    /// All that the machine has.
+    /// Everything that the machine supports.
     Full,
     /// No namespaces.
     Files,
     /// An old Landlock, no filter of system calls.
     Partial,
-    /// The environment alone.
+    /// Only the environment.
     Environment,
 }
 
@@ -38,7 +38,7 @@ impl Level {
     }
 }
 
-/// A room whose project holds something to write over.
+/// A room whose project contains something to overwrite.
 #[derive(Debug)]
 pub(crate) struct Folder {
     room: Room,
@@ -47,7 +47,7 @@ pub(crate) struct Folder {
 }
 
 impl Folder {
-    /// Makes the folder of the table of tricks.
+    /// Creates the folder for the table of tricks.
     pub(crate) fn prepared() -> Folder {
         let script = format!("{}/prepare.sh", super::SHELL);
         Folder::with(|room| {
@@ -60,10 +60,10 @@ impl Folder {
         })
     }
 
-    /// Makes a folder with what `fill` puts into the room.
+    /// Creates a folder with the files that `fill` adds to the room.
     pub(crate) fn with(fill: impl FnOnce(&Room)) -> Folder {
         static NUMBER: AtomicUsize = AtomicUsize::new(0);
-        // Not below a temporary directory: those may be written in some states.
+        // Not below a temporary directory, because some states may write there.
         let room = Room::new_in(Path::new(env!("CARGO_TARGET_TMPDIR"))).unwrap();
         install_pytest(&room);
         fill(&room);
@@ -74,14 +74,14 @@ impl Folder {
             name,
             before: Picture::default(),
         };
-        // The directory that lines get theirs in stays.
+        // The parent of the lines' temporary directories remains.
         let first = folder.interlock(&["--as", "no-write", "--", "true"]);
         assert!(first.status.success(), "{first:?}");
         folder.before = folder.picture();
         folder
     }
 
-    /// A name that no other test uses.
+    /// Returns a name that no other test uses.
     pub(crate) fn name(&self) -> &str {
         &self.name
     }
@@ -90,7 +90,7 @@ impl Folder {
         &self.room
     }
 
-    /// Runs a line as a state that may not write does, with at most this of the kernel.
+    /// Runs a line as in a state that may not write, with at most this level of the kernel.
     pub(crate) fn exec(&self, level: Level, line: &str) -> Output {
         self.interlock(&["--as", "no-write", "--at-most", level.word(), "--", line])
     }
@@ -105,7 +105,7 @@ impl Folder {
     pub(crate) fn command(&self, program: &str) -> Command {
         let mut command = self.room.command(program);
         command.stdin(Stdio::null()).env("PROD_DB_URL", "x");
-        // A home of its own has no toolchains.
+        // A separate home has no toolchains.
         let own =
             std::env::var_os("HOME").map(|home| Path::new(&home).join(".rustup").into_os_string());
         if let Some(toolchains) = std::env::var_os("RUSTUP_HOME").or(own) {
@@ -117,7 +117,7 @@ impl Folder {
         command
     }
 
-    /// Says what has changed since the folder was made, of what the level promises to hold.
+    /// Returns the changes since the folder was created, of everything that the level protects.
     pub(crate) fn changes(&self, level: Level) -> Vec<String> {
         let (before, now) = (self.before.clone(), self.picture());
         let mut changes = match level {
@@ -128,7 +128,7 @@ impl Folder {
         changes
     }
 
-    /// Names and removes what was left where everybody may write.
+    /// Lists and removes the files left in world-writable places.
     fn left_in_shared_places(&self) -> Vec<String> {
         let mut left = Vec::new();
         for place in SHARED {
@@ -145,12 +145,12 @@ impl Folder {
 
     fn picture(&self) -> Picture {
         let top: PathBuf = self.room.project().parent().unwrap().to_owned();
-        // The line's own temporary directory came and went there.
+        // The line's own temporary directory was created and removed there.
         Picture::take(&[top]).without_times_below(&self.room.path("tmp"))
     }
 }
 
-/// Makes the pytest of `cargo xtask setup` found on the room's path.
+/// Makes the pytest of `cargo xtask setup` available on the room's path.
 fn install_pytest(room: &Room) {
     let packages = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/e2e/python");
     let packages = packages

@@ -1,4 +1,4 @@
-//! What is done around the calls of a governed session: servers, traces, protected files.
+//! What happens around the calls of a guarded session: servers, traces, protected files.
 
 use std::fs;
 
@@ -15,7 +15,7 @@ fn a_call_that_is_only_told_reaches_no_server() {
     let world = World::new(&two_states(), "planning");
     world.start();
     let mut client = world.open(&json!({}));
-    // A server that does what it is told without an id would do it unjudged.
+    // A server that carries out requests without an id would carry this one out unjudged.
     let write = json!({"name": "write_file", "arguments": {"path": "a", "content": "x"}});
     client.tell("tools/call", &write).unwrap();
     client
@@ -37,7 +37,7 @@ fn a_protected_file_that_changed_stops_the_next_call() {
     let run = world.start();
     let mut client = world.open(&json!({}));
     call(&mut client, "look", &json!({}));
-    // Not by a tool: whoever did it, nothing goes on before a person has seen it.
+    // Changed by something other than a tool: nothing passes before a person has seen it.
     let hooks = "{\"hooks\": {\"Stop\": [1]}}";
     world.room.write(".claude/settings.json", hooks).unwrap();
     assert_eq!(code(&call(&mut client, "look", &json!({}))), "paused");
@@ -55,14 +55,14 @@ fn a_protected_file_that_changed_stops_the_next_call() {
     call(&mut client, "look", &json!({}));
     assert_eq!(world.reached("look"), 2);
     drop(client);
-    // Another process of the gateway compares with the same start.
+    // Another process of the gateway compares with the same baseline.
     world.room.write(".mcp.json", "{}").unwrap();
     let mut client = world.open(&json!({}));
     assert_eq!(code(&call(&mut client, "look", &json!({}))), "paused");
     assert_eq!(world.reached("look"), 2);
 }
 
-/// A configuration of two scripted servers, of which none has resources.
+/// Returns a configuration of two scripted servers, neither of which has resources.
 fn two_servers(world: &World) -> String {
     let script = programs::built("interlock-testkit", "mcp-script", INTERLOCK).unwrap();
     let settings = json!({"tools": world.tools, "log": world.room.path("server.log")});
@@ -130,7 +130,7 @@ fn the_servers_of_a_wrapped_workflow_are_behind_its_gateway() {
     assert!(looked["result"].is_object(), "{looked}");
     assert_eq!(world.reached("look"), 1);
     drop(serve);
-    // What is wrong with them is said at the start.
+    // Errors in the servers are reported at the start.
     for command in ["gateway", "serve"] {
         let wrong = world
             .interlock()
@@ -140,7 +140,7 @@ fn the_servers_of_a_wrapped_workflow_are_behind_its_gateway() {
         let told = String::from_utf8_lossy(&wrong.stderr).into_owned();
         assert!(told.contains("nothing"), "{told}");
     }
-    // As the policy of the project it brings its servers, too, and guards them.
+    // As the project's policy it brings its servers with it, too, and guards them.
     world
         .room
         .write(".interlock/config.toml", "workflow = \"work\"\n")
@@ -202,7 +202,7 @@ fn a_call_belongs_to_the_trace_that_its_client_names() {
         let span = named(tool);
         assert_eq!(span["traceId"], trace.repeat(32), "{span}");
         assert_eq!(span["parentSpanId"], parent.repeat(16), "{span}");
-        // What it has to do with the run is not lost.
+        // The link to the run is kept.
         assert_eq!(span["links"][0]["spanId"], state["spanId"]);
         assert_eq!(span["links"][0]["traceId"], state["traceId"]);
     }

@@ -1,4 +1,4 @@
-//! Calls: cancelled, reporting progress, many at once, large, and asking back.
+//! Calls: cancelled, with progress, many at once, large, and with requests to the client.
 
 use std::collections::BTreeSet;
 
@@ -34,7 +34,7 @@ fn a_cancelled_call_is_cancelled_at_the_server_and_its_late_answer_is_dropped() 
             world.log()
         );
         assert!(world.log().contains("\"unknown\":\"kept\""), "{way:?}");
-        // The session goes on, also with the same id: nothing is under way under it any more.
+        // The session goes on, even with the same id, which no pending call has any more.
         let again =
             json!({"jsonrpc": "2.0", "id": id, "method": "tools/call", "params": {"name": "do"}});
         client.send(&again).unwrap();
@@ -162,7 +162,7 @@ fn the_server_may_ask_for_a_message_a_form_and_roots_and_gets_what_the_client_sa
                 asked["params"]["message"] = json!(own);
             }
             assert_eq!(asked["params"], *params, "{way:?}: {method}");
-            // The last is refused, as a client may.
+            // The client refuses the last request, as it may.
             let answer = if index == 3 {
                 json!({"error": {"code": -32601, "message": "not here", "data": {"kept": true}}})
             } else {
@@ -236,7 +236,7 @@ fn a_server_may_ping_its_client_and_be_pinged() {
                 .send(&json!({"jsonrpc": "2.0", "id": asked["id"], "result": {}}))
                 .unwrap();
         } else {
-            // The gateway may answer by itself or hand it on.
+            // The gateway may answer by itself or pass the request on.
             let message = client
                 .wait_for(|message| message["method"] == "ping" || message["id"] == call)
                 .unwrap();

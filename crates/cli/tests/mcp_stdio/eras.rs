@@ -1,4 +1,4 @@
-//! The era without sessions over standard streams, and one era in front of the other.
+//! The protocol version without sessions over standard streams, and the translation between the two kinds.
 
 use interlock_testkit::{mcp::stdio::Client, programs};
 use serde_json::{Value, json};
@@ -15,7 +15,7 @@ fn meta(capabilities: &Value) -> Value {
     })
 }
 
-/// Asks as clients of the newer era do: everything goes along with each request.
+/// Sends a request as clients without sessions do: with the version and the capabilities in it.
 fn ask(client: &mut Client, method: &str, params: Value, capabilities: &Value) -> Value {
     let mut params = params;
     params["_meta"] = meta(capabilities);
@@ -107,7 +107,7 @@ fn a_subscription_tells_of_changes_until_it_is_cancelled() {
             .unwrap();
         let key = "io.modelcontextprotocol/subscriptionId";
         assert_eq!(said["params"]["_meta"][key], listen, "{way:?}: {said}");
-        // The fixture acknowledges before it listens to itself: a change in between is nobody's.
+        // The fixture acknowledges the subscription before it listens: a change in between reaches nobody.
         let is_change = |message: &Value| message["method"] == "notifications/tools/list_changed";
         while !client.kept().iter().any(is_change) {
             let change = json!({"name": "test_trigger_tool_change", "arguments": {}});
@@ -200,7 +200,7 @@ fn an_older_client_is_asked_what_a_server_of_the_newer_era_needs() {
         client
             .send(&json!({"jsonrpc": "2.0", "id": question["id"], "result": said}))
             .unwrap();
-        // The scripted server asks again and again: the second question shows that the first answer went there.
+        // The scripted server asks again and again: the second question shows that the first answer reached it.
         client.incoming("elicitation/create").unwrap();
         let log = world.log();
         let again = log

@@ -1,4 +1,4 @@
-//! What goes wrong: dead servers, silent servers, damaged lines, a client that leaves.
+//! Faults: dead servers, silent servers, damaged lines, a client that disconnects.
 
 use std::path::Path;
 
@@ -13,7 +13,7 @@ fn pid(answer: &Value) -> u64 {
 }
 
 fn is_running(pid: u64) -> bool {
-    // A process that has ended and was not waited for has no command line.
+    // A process that has ended but was not waited for has no command line.
     std::fs::read(Path::new("/proc").join(pid.to_string()).join("cmdline"))
         .is_ok_and(|line| !line.is_empty())
 }
@@ -38,7 +38,7 @@ fn a_server_that_dies_is_started_again_and_its_calls_are_told() {
             assert!(answer["error"]["message"].is_string(), "{way:?}: {answer}");
         }
         let mut again = json!({});
-        // Until it is there again each call is told so at once.
+        // Until the server is back each call gets an error at once.
         while again["result"].is_null() {
             let id = client.call("do", &steps(json!([]))).unwrap();
             again = client.answer(&id).unwrap();
@@ -88,7 +88,7 @@ fn a_server_that_cannot_be_started_is_said_so() {
         let mut client = interlock_testkit::mcp::stdio::Client::start(command).unwrap();
         let params = json!({"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "a", "version": "1"}});
         let id = client.ask("initialize", &params);
-        // It may say so at once and end, or answer first.
+        // It may report the error at once and end, or answer first.
         let answer = id.and_then(|id| client.answer(&id));
         if let Ok(answer) = answer {
             let told = answer.to_string();
@@ -187,7 +187,7 @@ fn damaged_lines_of_a_client_are_answered_with_an_error_and_reach_no_server() {
                 .wait_for(|message| message["error"].is_object())
                 .unwrap();
             let found = &answer["error"]["code"];
-            // Whether something is not JSON or no request is for the reader to say where both can be said.
+            // Invalid params (-32602) is accepted, too, where an invalid request (-32600) is expected.
             let is_it = *found == code || (*found == -32602 && code == -32600);
             assert!(
                 is_it,

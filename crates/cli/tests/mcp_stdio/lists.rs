@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use crate::mcp_stdio::{INTERLOCK, THROUGH, WAYS, Way, World, is_note, note, script, steps, text};
 
-/// Every tool of every page, but those of the gateway itself, and the number of pages.
+/// Returns the tools of all pages except the gateway's own, and the number of pages.
 fn all_tools(client: &mut Client) -> (Vec<Value>, usize) {
     let (mut tools, mut pages, mut params) = (Vec::new(), 0, json!({}));
     loop {
@@ -118,7 +118,7 @@ fn other_changes_pass_in_both_directions() {
         client
             .tell("notifications/x/unknown", &json!({"kept": "unknown"}))
             .unwrap();
-        // An answer that comes later than both.
+        // Its answer comes after both notifications.
         client.request("echo/here", &json!({})).unwrap();
         for method in [
             "notifications/roots/list_changed",

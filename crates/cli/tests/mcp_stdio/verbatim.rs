@@ -1,4 +1,4 @@
-//! What nobody has told the gateway about passes as it was written.
+//! Messages that the gateway does not know are passed on as they were written.
 
 use serde_json::{Value, json};
 

@@ -1,4 +1,4 @@
-//! Case files: a workflow, what its models say, the commands given, and what must come of it.
+//! Case files: a workflow, the messages of its models, the commands, and the expected results.
 
 use std::collections::BTreeMap;
 
@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use crate::model_runs::case_file;
 
-/// Keys of a case that are not keys of its only command.
+/// Keys that belong to the whole case, not to its only command.
 const WHOLE: [&str; 13] = [
     "workflow",
     "file",
@@ -24,46 +24,46 @@ const WHOLE: [&str; 13] = [
     "left",
 ];
 
-/// A workflow, and what becomes of it.
+/// A workflow, with its models, its commands and the expected results.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Case {
-    /// The workflow, as it stands in `flow.yaml`: its text, or its value.
+    /// The workflow, as the text of `flow.yaml` or as a value.
     workflow: Option<Value>,
-    /// The workflow's file instead, from the repository's root.
+    /// Path of the workflow's file instead, from the repository's root.
     file: Option<String>,
-    /// Further files of the project.
+    /// Further files of the project, by path.
     #[serde(default)]
     pub(crate) files: BTreeMap<String, String>,
-    /// What the person's `config.toml` holds beside the model.
+    /// Lines of the person's `config.toml` in addition to those for the model.
     #[serde(default)]
     pub(crate) config: String,
     /// Shell scripts by name, found before any other program; `./NAME` in the project.
     #[serde(default)]
     pub(crate) programs: BTreeMap<String, String>,
-    /// The protocols it is played in.
+    /// Protocols in which the case is played.
     #[serde(default = "both")]
     pub(crate) providers: Vec<Provider>,
     #[serde(default)]
     pub(crate) models: Vec<Model>,
     pub(crate) steps: Vec<Step>,
-    /// Patterns of events that the log holds, in this order, with others in between.
+    /// Patterns of events that the log has in this order, possibly with others in between.
     #[serde(default)]
     pub(crate) log: Vec<Value>,
-    /// Patterns of which no event is one.
+    /// Patterns that no event of the log fits.
     #[serde(default)]
     pub(crate) log_lacks: Vec<Value>,
-    /// How many events have that name.
+    /// Number of events, by name.
     #[serde(default)]
     pub(crate) count: BTreeMap<String, usize>,
-    /// A pattern of what `status --json` prints.
+    /// Pattern of the output of `status --json`.
     pub(crate) status: Option<Value>,
-    /// Files of the project when all is over.
+    /// Files of the project after the last command; `None` if a file must not exist.
     #[serde(default)]
     pub(crate) left: BTreeMap<String, Option<String>>,
 }
 
-/// A protocol that a case is played in.
+/// Protocol in which a case is played.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum Provider {
@@ -71,40 +71,40 @@ pub(crate) enum Provider {
     OpenAi,
 }
 
-/// What a model says to requests in which a text occurs, one after the other.
+/// Messages of a model, in order, for the requests that contain a text.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Model {
-    /// The text; the first model whose text occurs answers.
+    /// The text; of several models the first whose text is in the request answers.
     #[serde(rename = "for", default)]
     pub(crate) text: String,
     pub(crate) says: Vec<Turn>,
-    /// It may be cancelled before all of it is asked for.
+    /// Whether the run may end before all messages are requested.
     #[serde(default)]
     pub(crate) may_end: bool,
 }
 
-/// What is said to one request.
+/// Answer to one request.
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Turn {
-    /// What the request must hold.
+    /// Conditions on the request.
     pub(crate) asked: Option<Wanted>,
     #[serde(default)]
     pub(crate) say: Vec<Part>,
-    /// `length`, `refused`.
+    /// `length` or `refused`.
     pub(crate) stop: Option<String>,
-    /// An error of HTTP instead.
+    /// HTTP status of an error to answer with instead.
     pub(crate) status: Option<u16>,
     #[serde(default)]
     pub(crate) headers: BTreeMap<String, String>,
-    /// The connection breaks after so many bytes.
+    /// Number of bytes after which the connection breaks.
     pub(crate) broken_at: Option<usize>,
-    /// So many requests are answered like this.
+    /// Number of requests that get this answer.
     pub(crate) times: Option<usize>,
 }
 
-/// A part of a message.
+/// Part of a message.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Part {
@@ -112,13 +112,13 @@ pub(crate) struct Part {
     pub(crate) thinking: Option<String>,
     pub(crate) tool: Option<String>,
     pub(crate) input: Option<Value>,
-    /// The arguments as they are written.
+    /// The arguments as literal text.
     pub(crate) raw: Option<String>,
-    /// So many of it.
+    /// Number of repetitions.
     pub(crate) times: Option<usize>,
 }
 
-/// What a request must hold.
+/// Conditions on a request.
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Wanted {
@@ -126,47 +126,47 @@ pub(crate) struct Wanted {
     pub(crate) has: Vec<String>,
     #[serde(default)]
     pub(crate) lacks: Vec<String>,
-    /// The names of its tools, in any order.
+    /// Names of its tools, in any order.
     pub(crate) tools: Option<Vec<String>>,
-    /// A text in each of the newest results.
+    /// Texts, one in each of the newest results.
     pub(crate) results: Option<Vec<String>>,
-    /// A pattern of its body.
+    /// Pattern of its body.
     pub(crate) body: Option<Value>,
 }
 
-/// One command, and what comes of it.
+/// A command, and the expected result.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Step {
-    /// Files written before it, or removed.
+    /// Files written before the command, or removed if `None`.
     #[serde(default)]
     pub(crate) files: BTreeMap<String, Option<String>>,
     #[serde(default = "run_flow")]
     pub(crate) args: Vec<String>,
-    /// Given by a script of the person.
+    /// Whether a script of the person gives the command.
     #[serde(default)]
     pub(crate) person: bool,
-    /// Given at a terminal, where this is done.
+    /// What the person does at the terminal, if the command has one.
     pub(crate) terminal: Option<Vec<Press>>,
-    /// The terminal is one that a tree can be drawn on.
+    /// Whether a tree can be drawn on the terminal.
     #[serde(default)]
     pub(crate) tree: bool,
     #[serde(default)]
     pub(crate) exit: i32,
-    /// All of the standard output.
+    /// The whole standard output.
     pub(crate) out: Option<String>,
-    /// The same as a value.
+    /// The whole standard output, as a JSON value.
     pub(crate) out_json: Option<Value>,
-    /// In the standard output or error.
+    /// Texts in the standard output or error.
     #[serde(default)]
     pub(crate) has: Vec<String>,
     #[serde(default)]
     pub(crate) lacks: Vec<String>,
-    /// Requests made so far.
+    /// Number of requests to the models so far.
     pub(crate) requests: Option<usize>,
 }
 
-/// What a person types when they see a text.
+/// Keys that a person types once they see a text.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Press {
@@ -186,10 +186,10 @@ fn run_flow() -> Vec<String> {
 }
 
 impl Case {
-    /// Reads a case file.
+    /// Parses a case file.
     pub(crate) fn read(text: &str) -> Result<Self, String> {
         let mut case = case_file::read(text, &WHOLE)?;
-        // One model for every request needs no text.
+        // A single model that answers every request needs no text.
         if let Some(says) = case.remove("says") {
             case.insert("models".to_owned(), serde_json::json!([{ "says": says }]));
         }
@@ -211,7 +211,7 @@ impl Case {
     }
 }
 
-/// Writes a plain list of parts as a turn that says them, and a plain text as a part.
+/// Rewrites a plain list of parts as a turn with those parts, and a plain text as a part.
 fn messages_as_turns(models: Option<&mut Value>) {
     let models = models.and_then(Value::as_array_mut).into_iter().flatten();
     for turn in models.flat_map(|model| model["says"].as_array_mut().into_iter().flatten()) {

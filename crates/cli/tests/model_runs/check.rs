@@ -1,11 +1,11 @@
-//! Whether what was found is what a case wants.
+//! Comparison of results with the patterns of a case.
 
 use serde_json::Value;
 
-/// Tells whether a value fits a pattern.
+/// Returns whether a value fits a pattern.
 ///
-/// An object fits with at least these members, a list element by element, a
-/// text also where the pattern is `{has: PART}`, anything else by value.
+/// An object fits if it has at least the pattern's members, a list if each element fits, a text also if the pattern is
+/// `{has: PART}` and it contains the part; anything else must be equal.
 pub(crate) fn fits(pattern: &Value, found: &Value) -> bool {
     match (pattern, found) {
         (Value::Object(members), Value::String(text)) => {
@@ -26,7 +26,7 @@ pub(crate) fn fits(pattern: &Value, found: &Value) -> bool {
     }
 }
 
-/// Tells whether an event fits a pattern of events, or has its name.
+/// Returns whether an event fits a pattern of events, or has its name.
 fn is_like(pattern: &Value, event: &Value) -> bool {
     match pattern {
         Value::String(name) => event["event"] == name.as_str(),
@@ -34,7 +34,7 @@ fn is_like(pattern: &Value, event: &Value) -> bool {
     }
 }
 
-/// Returns the first pattern that no event fits behind those of the patterns before it.
+/// Returns the first pattern that no event fits after the events of the patterns before it; `None` if all fit.
 pub(crate) fn missing<'a>(patterns: &'a [Value], events: &[Value]) -> Option<&'a Value> {
     let mut events = events.iter();
     patterns

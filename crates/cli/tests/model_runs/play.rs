@@ -1,4 +1,4 @@
-//! Plays a case in a room of its own, and tells what came out otherwise than it says.
+//! Plays a case in a room of its own, and returns what differs from it.
 
 use std::{
     fs,
@@ -23,7 +23,7 @@ const INTERLOCK: &str = env!("CARGO_BIN_EXE_interlock");
 
 /// Plays case `number` with today's provider, and returns every difference.
 ///
-/// Each day has another of the case's providers; `INTERLOCK_WHOLE=1` has all of them.
+/// The provider changes from day to day; with `INTERLOCK_WHOLE=1` the case is played with each.
 pub(crate) fn with_todays_providers(case: &Case, number: usize) -> Vec<String> {
     let mut wrong = Vec::new();
     let all = case.providers.iter().enumerate();
@@ -35,7 +35,7 @@ pub(crate) fn with_todays_providers(case: &Case, number: usize) -> Vec<String> {
     wrong
 }
 
-/// A project with a workflow, and a provider that its models are called at.
+/// A project with a workflow, and a provider for its models.
 struct Place {
     room: Room,
     server: Server,
@@ -44,7 +44,7 @@ struct Place {
     token: String,
 }
 
-/// What a command printed and ended with.
+/// Output and exit code of a command.
 struct Said {
     code: Option<i32>,
     out: String,
@@ -140,7 +140,7 @@ impl Place {
     fn command(&self, arguments: &[&str]) -> Command {
         let mut command = self.room.command(INTERLOCK);
         command.args(arguments).stdin(Stdio::null());
-        // Nobody is there: no proxy stands between here and a model of this machine.
+        // Proxies that nobody listens at: requests to a model of this machine must not use them.
         command.env("HTTP_PROXY", "http://127.0.0.1:9");
         command.env("ALL_PROXY", "http://127.0.0.1:9");
         let url = self.server.url();
@@ -155,7 +155,7 @@ impl Place {
         command
     }
 
-    /// Compares what the run recorded with what the case wants.
+    /// Compares what the run recorded with what the case expects.
     fn recorded(&self, case: &Case) -> Vec<String> {
         let mut wrong = Vec::new();
         if let Some(wanted) = &case.status {
@@ -205,7 +205,7 @@ fn said(command: &mut Command) -> Said {
     }
 }
 
-/// Gives a command at a terminal; what it shows last counts as its standard error.
+/// Runs a command at a terminal; the last screen counts as its standard error.
 fn at_terminal(command: &Command, presses: &[Press]) -> Said {
     let mut terminal = Terminal::start(command, 60, 200).unwrap();
     for press in presses {
@@ -251,7 +251,7 @@ fn differences(step: &Step, said: &Said) -> Vec<String> {
     wrong
 }
 
-/// Writes an event as short as it can be told from others.
+/// Formats an event in short, without times, hashes and ids.
 fn short(event: &Value) -> String {
     let mut event = event.clone();
     if let Some(members) = event.as_object_mut() {

@@ -1,4 +1,4 @@
-//! What the models of a case say, and what they were asked that it does not say.
+//! Answers of a case's models, and the requests that the case does not expect.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -10,7 +10,7 @@ use crate::model_runs::{
     check,
 };
 
-/// The models of one play.
+/// Models of one play.
 #[derive(Clone)]
 pub(crate) struct Models {
     shared: Arc<Mutex<Shared>>,
@@ -76,7 +76,7 @@ impl Models {
         said(turn)
     }
 
-    /// Returns what was asked otherwise than the case says, and what was not asked at all.
+    /// Returns the requests that differ from the case, and the messages that were never requested.
     pub(crate) fn wrong(&self) -> Vec<String> {
         let shared = self.shared.lock().unwrap_or_else(PoisonError::into_inner);
         let mut wrong = shared.wrong.clone();
@@ -170,7 +170,7 @@ fn tools(body: &Value) -> Vec<String> {
     all.filter_map(name).collect()
 }
 
-/// Returns every text of the prompt and the messages of a request.
+/// Returns all texts of the prompt and the messages of a request.
 fn texts(body: &Value) -> String {
     let mut all = String::new();
     collect(&body["system"], &mut all);

@@ -1,4 +1,4 @@
-//! Writes the page of the configuration: every key of `config.toml`, as the types of `project` have it.
+//! Generates the page of the configuration: all keys of `config.toml`, from the types of `project`.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -9,10 +9,10 @@ use std::{
 
 use crate::reference_pages::types::{self, Field, Shape, Type};
 
-/// What stands before the tables.
+/// Text before the tables.
 const HEAD: &str = include_str!("configuration.md");
 
-/// The source files that the keys come from; a name is looked up in its own file first.
+/// Source files with the types of the keys; a name is looked up first in the file that uses it.
 const FILES: [&str; 7] = [
     "project/src/config.rs",
     "project/src/config/gateway.rs",
@@ -23,17 +23,17 @@ const FILES: [&str; 7] = [
     "project/src/config/codemie.rs",
 ];
 
-/// Types that serde reads in the form of another one.
+/// Types that serde reads in the form of another type.
 const WRITTEN: [(&str, &str); 1] = [("ServerConfig", "Written")];
 
-/// Types that stand for a map.
+/// Types that are maps.
 const MAPS: [(&str, &str); 3] = [
     ("Providers", "IndexMap<ProviderName, ProviderConfig>"),
     ("Servers", "IndexMap<ServerName, ServerConfig>"),
     ("AssistantConfig", "IndexMap<String, Value>"),
 ];
 
-/// Types with a word of their own.
+/// Types with a name of their own on the page.
 const PLAIN: [(&str, &str); 14] = [
     ("String", "text"),
     ("PathBuf", "path"),
@@ -51,7 +51,7 @@ const PLAIN: [(&str, &str); 14] = [
     ("Mode", "`\"ask\"`, `\"allowlist\"`, `\"yolo\"`"),
 ];
 
-/// Writes the page.
+/// Generates the page.
 pub(crate) fn page(crates: &Path) -> String {
     let texts = FILES.map(|file| fs::read_to_string(crates.join(file)).unwrap());
     let mut page = Page {
@@ -61,7 +61,7 @@ pub(crate) fn page(crates: &Path) -> String {
     };
     let top = page.section("", "Config", 0);
     let mut text = format!("{HEAD}\n## Top-level keys\n{top}");
-    // A section may be followed by those inside of it.
+    // The sections inside a section follow it.
     let sections = std::mem::take(&mut page.sections);
     for (name, section) in sections {
         let _ = write!(text, "\n## `[{name}]`\n{section}");
@@ -75,7 +75,7 @@ fn types_of(text: &str) -> BTreeMap<String, Type> {
     found
 }
 
-/// Reads which keys a project is refused for.
+/// Reads the keys that a project must not set.
 fn only_in_ones_own(text: &str) -> BTreeSet<String> {
     let (_, list) = text.split_once("fn set_by_a_person").unwrap();
     let (list, _) = list.split_once(".into_iter()").unwrap();
@@ -92,7 +92,7 @@ struct Page {
 }
 
 impl Page {
-    /// Finds a type, in `file` before all others.
+    /// Finds a type, in `file` before all other files.
     fn find(&self, name: &str, file: usize) -> Option<(usize, Type)> {
         let written = WRITTEN.iter().find(|(of, _)| *of == name);
         let name = written.map_or(name, |(_, written)| written);
@@ -101,7 +101,7 @@ impl Page {
             .find_map(|file| Some((file, self.files[file].get(name)?.clone())))
     }
 
-    /// Writes the table of a struct, and keeps the sections that its fields lead to.
+    /// Writes the table of a struct, and adds the sections of its fields.
     fn section(&mut self, name: &str, of: &str, file: usize) -> String {
         let (file, found) = self
             .find(of, file)
@@ -116,7 +116,7 @@ impl Page {
                 _ => format!("{name}.{}", field.name),
             };
             if let Some((suffix, inner)) = self.table_of(&field.of, file) {
-                // It stands behind the table that it belongs to.
+                // It comes after the table that it belongs to.
                 let place = self.sections.len();
                 let section = self.inner(&format!("{key}{suffix}"), field, &inner, file);
                 self.sections
@@ -140,7 +140,7 @@ impl Page {
         }
     }
 
-    /// Returns how the name of a table goes on and what it holds, if a field is one.
+    /// Returns the suffix of the table's name and the type in it; `None` if the field is no table.
     fn table_of(&self, of: &str, file: usize) -> Option<(&'static str, String)> {
         let inner = of
             .strip_prefix("Option<")
@@ -169,7 +169,7 @@ impl Page {
         self.own.iter().any(is_whole)
     }
 
-    /// Says what a value of the type is in TOML.
+    /// Describes a value of the type in TOML.
     fn kind(&self, of: &str, file: usize) -> String {
         if let Some(inner) = of.strip_prefix("Option<") {
             return self.kind(inner.strip_suffix('>').unwrap(), file);

@@ -1,4 +1,4 @@
-//! Writes the page of the events: every event, and every type that one of its fields has.
+//! Generates the page of the events: all events, and all types of their fields.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -7,7 +7,7 @@ use std::{
 
 use crate::reference_pages::types::{Field, Shape, Type, Variant};
 
-/// What stands before the events.
+/// Text before the events.
 const HEAD: &str = include_str!("events.md");
 
 /// Containers and plain types, in the page's words.
@@ -26,7 +26,7 @@ const PLAIN: [(&str, &str); 12] = [
     ("PathBuf", "text"),
 ];
 
-/// Writes the page.
+/// Generates the page.
 pub(crate) fn page(types: &BTreeMap<String, Type>) -> String {
     let mut page = Page {
         types,
@@ -63,7 +63,7 @@ pub(crate) fn page(types: &BTreeMap<String, Type>) -> String {
     text
 }
 
-/// Returns the names that an event has in the log.
+/// Returns the names that an event has in the log, separated by commas.
 fn shown(event: &Variant) -> &str {
     match event.name.as_str() {
         "RunEnded" => "RunCompleted, RunFailed",
@@ -83,7 +83,7 @@ fn shown(event: &Variant) -> &str {
     }
 }
 
-/// The keys under which `log --json` writes a field of an event.
+/// Renames a field to the key under which `log --json` writes it.
 fn renamed(event: &str, mut field: Field) -> Field {
     field.name = match (field.name.as_str(), event) {
         ("event", _) => "name".to_owned(),
@@ -94,7 +94,7 @@ fn renamed(event: &str, mut field: Field) -> Field {
 }
 
 fn sentence(docs: &str) -> String {
-    // Links of the source lead nowhere in the book.
+    // Links between items of the source do not work in the book.
     docs.replace("[`", "`").replace("`]", "`").trim().to_owned()
 }
 
@@ -151,7 +151,7 @@ impl Page<'_> {
         text
     }
 
-    /// Says what a type of the source is in JSON.
+    /// Describes a type of the source in JSON.
     fn kind(&mut self, of: &str) -> String {
         let of = of.trim().trim_start_matches('&');
         if let Some((_, word)) = PLAIN.iter().find(|(name, _)| *name == of) {

@@ -1,20 +1,20 @@
-//! Reads types from the engine's source: names, docs, fields, and how serde writes them.
+//! Reads types from the engine's source: names, docs, fields, and the form in which serde writes them.
 
 use std::{collections::BTreeMap, fs, path::Path};
 
-/// A type as the source has it.
+/// A type of the source.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Type {
     pub(crate) docs: String,
     pub(crate) shape: Shape,
-    /// Words of its variants: `snake_case`, `lowercase`; empty: as written.
+    /// How serde renames its variants, such as `snake_case` or `lowercase`; empty if it does not.
     pub(crate) rename_all: String,
 }
 
 #[derive(Debug, Clone, Default)]
 pub(crate) enum Shape {
     Struct(Vec<Field>),
-    /// A type around one other.
+    /// A newtype, with the type that it wraps.
     Wraps(String),
     Enum(Vec<Variant>),
     #[default]
@@ -26,9 +26,9 @@ pub(crate) struct Variant {
     pub(crate) name: String,
     pub(crate) docs: String,
     pub(crate) fields: Vec<Field>,
-    /// The type that it wraps, where it has one.
+    /// The type that it wraps, if any.
     pub(crate) of: Option<String>,
-    /// The word that serde writes for it, if it is not made of its name.
+    /// The name that serde writes, if it is not derived from the variant's.
     pub(crate) renamed: String,
 }
 
@@ -37,11 +37,11 @@ pub(crate) struct Field {
     pub(crate) name: String,
     pub(crate) docs: String,
     pub(crate) of: String,
-    /// What decides that it is left out; empty: it never is.
+    /// Condition on which serde leaves the field out; empty if it never does.
     pub(crate) left_out: String,
 }
 
-/// Docs and attributes that stand before an item.
+/// Docs and attributes before an item.
 #[derive(Debug, Default)]
 struct Before {
     docs: String,
@@ -49,12 +49,12 @@ struct Before {
 }
 
 impl Before {
-    /// Takes a line; `false`: it is none of them.
+    /// Takes a line of docs or attributes; returns `false` for any other line.
     fn take(&mut self, line: &str, rest: &mut dyn Iterator<Item = &str>) -> bool {
         let line = line.trim();
         if let Some(text) = line.strip_prefix("///") {
             let text = text.trim();
-            // The first paragraph says it.
+            // An empty line ends the first paragraph.
             if text.is_empty() && !self.docs.is_empty() {
                 self.docs.push('\n');
             } else if !self.docs.ends_with('\n') {
@@ -80,7 +80,7 @@ impl Before {
         self.docs.trim().to_owned()
     }
 
-    /// Returns the text of `key = "text"` among the attributes.
+    /// Returns the text of `key = "text"` in the attributes.
     fn attribute(&self, key: &str) -> String {
         let found = self.attributes.split_once(&format!("{key} = \""));
         let text = found.and_then(|(_, rest)| rest.split_once('"'));
@@ -88,7 +88,7 @@ impl Before {
     }
 }
 
-/// Reads every type below a folder of source files.
+/// Reads all types below a folder of source files.
 pub(crate) fn read(folder: &Path) -> BTreeMap<String, Type> {
     let mut types = BTreeMap::new();
     let mut folders = vec![folder.to_owned()];
@@ -105,12 +105,12 @@ pub(crate) fn read(folder: &Path) -> BTreeMap<String, Type> {
     types
 }
 
-/// Reads every type of a source text, private ones too.
+/// Reads all types of a source text, private ones too.
 pub(crate) fn of_text(text: &str, types: &mut BTreeMap<String, Type>) {
     let mut lines = text.lines();
     let mut before = Before::default();
     while let Some(line) = lines.next() {
-        // Names and words of a macro's list.
+        // The names of a macro's list.
         if line == "names! {" || line == "codes! {" {
             of_macro(line, &mut lines, types);
         }
@@ -224,7 +224,7 @@ fn variants(lines: &mut dyn Iterator<Item = &str>) -> Vec<Variant> {
     found
 }
 
-/// Reads fields up to the brace that closes them.
+/// Reads fields up to the closing brace.
 fn fields(indent: &str, lines: &mut dyn Iterator<Item = &str>) -> Vec<Field> {
     let mut found = Vec::new();
     let mut before = Before::default();

@@ -1,4 +1,4 @@
-//! Runners that are killed, and the person who goes on.
+//! Runners that are killed, and the person who resumes their runs.
 
 use std::fs;
 

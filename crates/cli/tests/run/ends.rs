@@ -1,4 +1,4 @@
-//! Exit codes, signals, and a reader that went away.
+//! Exit codes, signals, and a reader that disconnects.
 
 use std::{fs, process::Stdio};
 
@@ -45,7 +45,7 @@ states:
     assert_eq!(handled["handled"]["state"], "a");
 }
 
-/// A step that waits to be ended and says so.
+/// A step that waits for a signal and reports it.
 const WAITS: &str = "start-at: a
 states:
   a:
@@ -89,7 +89,7 @@ fn a_second_signal_ends_what_does_not_end() {
     let flow = WAITS.replace("echo asked; exit 5", "echo asked > second");
     let flow = flow.replace("sleep 600 & wait", "while :; do sleep 600 & wait; done");
     let place = Place::with("waits", &flow);
-    // One pipe a line: the writer of the first may not have closed it yet.
+    // A pipe for each line: the writer of the first may not have closed it yet.
     let (pipe, second) = (place.pipe("begun"), place.pipe("second"));
     let run = begin(place.command(&["run", "waits", "-n", "w"]));
     told(&pipe);

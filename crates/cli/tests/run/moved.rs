@@ -1,4 +1,4 @@
-//! A run whose project, home and state directory have moved goes on where they are now.
+//! A run whose project, home and state directory have moved continues in the new places.
 
 use std::{fs, path::PathBuf, process::Stdio};
 
@@ -21,7 +21,7 @@ states:
       cwd: '@/'
 ";
 
-/// The same program and person, with everything of theirs below another folder.
+/// The same program and person, with all of their folders below another folder.
 struct Elsewhere {
     root: PathBuf,
 }
@@ -79,7 +79,7 @@ fn a_run_goes_on_where_its_project_home_and_state_directory_are_now() {
     let (shop, person) = (at("shop"), at("person"));
     let files = at("kept").join("interlock/work").join(&run).join("files");
     let (shop, person, files) = (shop.display(), person.display(), files.display());
-    // What the first step has written stays as it wrote it; what the log has of it leads to where it is now.
+    // The first step's file keeps its text; the paths in the log point to the new place.
     let first = &old[2].join("interlock/work").join(&run).join("files");
     let wanted = format!(
         "{}\nof the project\n@project {shop} {files} {person}\n{shop}\n{shop} {files}\n",
@@ -91,7 +91,7 @@ fn a_run_goes_on_where_its_project_home_and_state_directory_are_now() {
     }
     let verified = new.call(&place, &["log", "moving/m", "--verify"]);
     assert_eq!(verified.0, Some(0), "{verified:?}");
-    // Nothing that was recorded before leads to the old places.
+    // No path that was recorded before points to the old places.
     let (_, log, _) = new.call(&place, &["log", &run, "--json"]);
     for line in log.lines().take(events) {
         let leads = |path: &PathBuf| line.contains(path.to_str().unwrap());

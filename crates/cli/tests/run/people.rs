@@ -1,4 +1,4 @@
-//! Runs that wait: questions, pauses, and the person who goes on with them.
+//! Runs that wait: questions, pauses, and the person who resumes them.
 
 use std::fs;
 

@@ -1,4 +1,4 @@
-//! A run uses its own copy of the workflow, whatever becomes of the file.
+//! A run uses its own copy of the workflow, whatever happens to the file.
 
 use std::fs;
 

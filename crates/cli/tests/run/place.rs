@@ -18,7 +18,7 @@ pub(crate) struct Place {
     token: String,
 }
 
-/// What a call printed and ended with.
+/// Output and exit code of a call.
 #[derive(Debug)]
 pub(crate) struct Said {
     pub(crate) code: Option<i32>,
@@ -35,7 +35,7 @@ impl Said {
         }
     }
 
-    /// The lines of JSON on standard output.
+    /// Returns the lines of JSON on standard output.
     #[track_caller]
     pub(crate) fn lines(&self) -> Vec<Value> {
         let lines = self.out.lines();
@@ -75,20 +75,20 @@ impl Place {
         place
     }
 
-    /// Writes a workflow.
+    /// Writes a workflow to the project.
     pub(crate) fn flow(&self, name: &str, text: &str) {
         let path = format!(".flowstate/{name}.yaml");
         self.room.write(&path, text).unwrap();
     }
 
-    /// The program, nobody at a terminal.
+    /// Returns a command of the program, without a terminal.
     pub(crate) fn command(&self, arguments: &[&str]) -> Command {
         let mut command = self.room.command(INTERLOCK);
         command.args(arguments).stdin(Stdio::null());
         command
     }
 
-    /// The program, called by a script of the person.
+    /// Returns a command of the program with the person's token, as in a script.
     pub(crate) fn persons(&self, arguments: &[&str]) -> Command {
         let mut command = self.command(arguments);
         command.env("INTERLOCK_TOKEN", &self.token);
@@ -108,13 +108,13 @@ impl Place {
         serde_json::from_str(&said.out).unwrap()
     }
 
-    /// A file of the run directory.
+    /// Returns the path of a file in the run directory.
     pub(crate) fn file(&self, run: &str, name: &str) -> PathBuf {
         let status = self.status(run);
         PathBuf::from(status["directory"].as_str().unwrap()).join(name)
     }
 
-    /// The names of the events of a run.
+    /// Returns the names of a run's events.
     pub(crate) fn events(&self, run: &str) -> Vec<String> {
         let said = self.call(&["log", run, "--json"]).ended(0);
         let names = said.lines().into_iter().map(|line| line["event"].clone());
@@ -123,7 +123,7 @@ impl Place {
             .collect()
     }
 
-    /// Makes a pipe in the project by which a step tells that it runs.
+    /// Makes a pipe in the project, to which a step writes once it runs.
     pub(crate) fn pipe(&self, name: &str) -> PathBuf {
         let path = self.room.project().join(name);
         let made = Command::new("mkfifo").arg(&path).status().unwrap();
@@ -132,7 +132,7 @@ impl Place {
     }
 }
 
-/// Waits for the line that a step writes to a pipe.
+/// Waits for the line that a step writes to a pipe, and returns it.
 pub(crate) fn told(pipe: &PathBuf) -> String {
     let mut line = String::new();
     BufReader::new(File::open(pipe).unwrap())
@@ -141,7 +141,7 @@ pub(crate) fn told(pipe: &PathBuf) -> String {
     line.trim().to_owned()
 }
 
-/// Starts a command whose outputs are kept.
+/// Starts a command whose outputs are captured.
 pub(crate) fn begin(mut command: Command) -> Child {
     command
         .stdout(Stdio::piped())
@@ -150,7 +150,7 @@ pub(crate) fn begin(mut command: Command) -> Child {
         .unwrap()
 }
 
-/// Waits for the end of a command.
+/// Waits for the end of a command, and returns its output and exit code.
 pub(crate) fn end(child: Child) -> Said {
     Said::of(&child.wait_with_output().unwrap())
 }

@@ -1,4 +1,4 @@
-//! What is printed while a run goes on and afterwards.
+//! Output during a run and afterwards.
 
 use crate::run::place::Place;
 
@@ -62,7 +62,7 @@ fn json_lines_end_with_what_the_run_waits_for() {
     assert_eq!(last["waits"][0]["message"], "later");
     let again = place.by_person(&["resume", "w", "--json"]).ended(0).lines();
     assert_eq!(again[0]["event"], "Run");
-    // Only what is new.
+    // Only new events.
     assert_ne!(again[1]["event"], "RunStarted");
     assert_eq!(again.last().unwrap()["status"], "completed");
     let refused = place.by_person(&["resume", "w", "--json"]).ended(1).lines();

@@ -1,4 +1,4 @@
-//! How runs begin: workflows, names, variables, what is refused.
+//! Starts of runs: workflows, names, variables, and refusals.
 
 use std::fs;
 

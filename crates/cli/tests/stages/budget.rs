@@ -1,4 +1,4 @@
-//! What a run may spend on models holds for all of its siblings together.
+//! The model budget of a run holds for all of its siblings together.
 
 use std::{
     sync::{Arc, Condvar, Mutex},
@@ -11,10 +11,10 @@ use serde_json::json;
 use crate::stages::place::Place;
 
 const SIBLINGS: usize = 64;
-/// Longest that siblings wait for each other: a broken test ends.
+/// Time limit for siblings that wait for each other, after which the test fails.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// A stage, then siblings; the first message of any of them is one too many for the budget.
+/// Returns a workflow of a stage, then siblings, of which any one's first message exceeds the budget.
 fn flow() -> String {
     let names: Vec<String> = (0..SIBLINGS).map(|n| format!("S{n:02}")).collect();
     let stage = |name: &str, next: &str| {
@@ -32,7 +32,7 @@ fn flow() -> String {
     flow
 }
 
-/// Answers no sibling before all of them have asked; each then wants to go on.
+/// Answers the siblings only when all of them have asked; each then wants to continue.
 fn script() -> Script {
     let asked: Arc<(Mutex<usize>, Condvar)> = Arc::default();
     Script::new(move |request| {

@@ -1,4 +1,4 @@
-//! Killed at any time: what was said is not asked for again.
+//! Kills at any time: recorded answers are not requested again.
 
 use std::process::{Child, Stdio};
 

@@ -1,4 +1,4 @@
-//! Grants: each for one proposal, used once; and what a model does that wants more.
+//! Grants: each for one proposal, used once; and proposals beyond a stage's list.
 
 use interlock_testkit::provider::{Script, call};
 use serde_json::json;
@@ -30,7 +30,7 @@ fn a_yes_from_elsewhere_is_for_the_same_proposal_after_a_restart() {
     let place = Place::new("anthropic", READER, Script::turns(turns));
     place.call(&RUN_UNATTENDED).ended(75);
     assert!(place.room.read("x").is_none());
-    // Nobody has answered: it stands again, and no model is asked anew.
+    // Nobody has answered: the request is pending again, and no model is called anew.
     place
         .by_person(&["resume", "one", "--ask", "remote", "--no-wait"])
         .ended(75);
@@ -55,7 +55,7 @@ fn a_yes_from_elsewhere_is_for_the_same_proposal_after_a_restart() {
 
 #[test]
 fn what_a_file_tells_the_model_opens_nothing() {
-    // The model does all that the file says, one after the other.
+    // The model proposes all actions of the file, one after the other.
     let outside = "../../escaped";
     let place = Place::new(
         "anthropic",
@@ -103,7 +103,7 @@ fn a_yes_does_not_follow_a_link_that_was_put_there_meanwhile() {
         place
             .call(&[&["run", "flow", "it", "-n", "one"], &remote[..]].concat())
             .ended(75);
-        // What the person looks at is a new file below `out`.
+        // The person is asked about a new file below `out`.
         let (from, to) = (place.project().join(aim), place.project().join("out"));
         std::os::unix::fs::symlink(from, to).unwrap();
         place.by_person(&["approve", "one"]).ended(0);

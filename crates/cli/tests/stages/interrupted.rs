@@ -1,4 +1,5 @@
-//! Interrupted by a person or by a crash, at places that a test can hold: what is gone on with, and what is left.
+//! Interruptions by a person or by a crash, at places that a test can fix: how the run resumes, and what is left
+//! behind.
 
 use std::process::{Child, Command, Stdio};
 
@@ -44,7 +45,7 @@ fn killed(mut child: Child) {
     child.wait().unwrap();
 }
 
-/// Does what Ctrl-C does, and returns what was said and the exit code.
+/// Sends the signal of Ctrl-C; returns the exit code and the standard error.
 fn interrupted(child: Child) -> (Option<i32>, String) {
     let id = child.id().to_string();
     let sent = Command::new("kill").args(["-s", "INT", &id]).status();
@@ -67,11 +68,11 @@ fn killed_between_an_answer_and_its_tool_the_answer_stands() {
     let child = begun(&place, &["--ask", "remote"]);
     wait_until("the request", || is_asked(&place));
     killed(child);
-    // The answer of a person, while nobody carries the run out, is for that very call.
+    // The request is pending again for the very same call.
     let standing = place.by_person(&["resume", "one", "--ask", "remote", "--no-wait"]);
     let standing = standing.ended(75).says(&["interlock approve one"]);
     assert!(!standing.err.contains("cut off"), "{standing:?}");
-    // A yes while nobody carries the run out is for that very call.
+    // A yes while no runner is there holds for that very call.
     place.by_person(&["approve", "one"]).ended(0);
     assert_eq!(place.provider.asked().len(), 1);
     place
@@ -108,7 +109,7 @@ fn killed_between_a_tool_and_the_next_request_the_tool_is_not_run_again() {
     }
 }
 
-/// Goes on with a cancelled run to its end.
+/// Resumes a cancelled run until its end.
 fn goes_on(place: &Place) {
     assert_eq!(place.status()["status"], "cancelled");
     place.by_person(&["resume", "one", "--headless"]).ended(0);

@@ -1,4 +1,4 @@
-//! Items of a CodeMie file, killed and gone on with.
+//! Items of a CodeMie file, with a run that is killed and resumed.
 
 use std::process::Stdio;
 

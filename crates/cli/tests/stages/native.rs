@@ -1,4 +1,4 @@
-//! Stages of a native workflow: carried out like those of a pipeline.
+//! Stages of a native workflow, which run like those of a pipeline.
 
 use std::process::Stdio;
 
@@ -30,7 +30,7 @@ states:
   failed: { type: final, outcome: failure }
 ";
 
-/// Between its stages an agent works.
+/// A workflow in which an agent works between the stages.
 const HOLDS_AN_AGENT: &str = "id: flow
 initial: plan
 states:

@@ -1,4 +1,4 @@
-//! A person at the terminal: whether a stage may begin, and an end before the end.
+//! A person at the terminal: whether a stage may begin, and an early end.
 
 use std::process::Stdio;
 
@@ -50,7 +50,7 @@ fn a_person_at_the_terminal_is_asked_before_the_stage() {
         ("y\n", 0, &["Build", "Deploy"][..]),
         ("n not on a Sunday\n", 1, &["Build", "Stay"]),
         ("d\n", 75, &["Build"]),
-        // Anything else is not an answer.
+        // Anything else is no answer.
         ("maybe\ny\n", 0, &["Build", "Deploy"]),
     ] {
         let place = place();
@@ -72,7 +72,7 @@ fn a_person_at_the_terminal_is_asked_before_the_stage() {
             assert!(place.sent().contains("rejected"), "{}", place.sent());
         }
         if code == 75 {
-            // What was put off is asked again.
+            // A deferred question is asked again.
             let command = place.persons(&["resume", "one"]);
             let mut terminal = Terminal::start(&command, 40, 120).unwrap();
             asked(&mut terminal);
@@ -133,7 +133,7 @@ fn an_interrupt_at_the_question_cancels_the_run() {
     assert_eq!(place.status()["status"], "cancelled");
 }
 
-/// Ignores that it is asked to end, and notes each tenth of a second that it lives on.
+/// Ignores the signals to end, and writes to a file each tenth of a second that it lives on.
 const STUBBORN: &str = "trap 'asked=yes' TERM INT
 echo begun > begun
 while :; do
@@ -173,12 +173,12 @@ stages:
     });
     interrupt();
     assert_eq!(child.wait().unwrap().code(), Some(130));
-    // Without the second it would have lived for five seconds.
+    // Without the second signal it would have lived for five seconds.
     let lived = place.room.read("still").unwrap().lines().count();
     assert!(lived < 40, "it lived on for {lived} tenths of a second");
 }
 
-/// A stage whose beginning takes a passkey.
+/// A stage whose start requires a passkey.
 const SIGNED: &str = "id: flow
 initial: deploy
 states:

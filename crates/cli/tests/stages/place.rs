@@ -1,4 +1,4 @@
-//! A project with a pipeline, and a provider that its models are called at.
+//! A project with a pipeline, and a provider for its models.
 
 use std::{
     fs,
@@ -16,7 +16,7 @@ use interlock_testkit::{
 use serde_json::Value;
 
 pub(crate) const INTERLOCK: &str = env!("CARGO_BIN_EXE_interlock");
-/// Starts a run whose questions stay open until somebody answers them elsewhere.
+/// Starts a run whose requests stay pending until they are answered elsewhere.
 pub(crate) const RUN_UNATTENDED: [&str; 8] = [
     "run",
     "flow",
@@ -27,7 +27,7 @@ pub(crate) const RUN_UNATTENDED: [&str; 8] = [
     "remote",
     "--no-wait",
 ];
-/// The pipeline of the page.
+/// The pipeline of the book's page.
 pub(crate) const CODE_REVIEW: &str = include_str!("code_review.yaml");
 
 /// A project with a pipeline.
@@ -38,7 +38,7 @@ pub(crate) struct Place {
     token: String,
 }
 
-/// What a call printed and ended with.
+/// Output and exit code of a call.
 #[derive(Debug)]
 pub(crate) struct Said {
     pub(crate) code: Option<i32>,
@@ -63,7 +63,7 @@ impl Said {
 }
 
 impl Place {
-    /// Makes a project whose models speak as `kind` does and say what `script` has.
+    /// Makes a project whose models speak the protocol `kind` and answer as `script` says.
     pub(crate) fn new(kind: &'static str, pipeline: &str, script: Script) -> Self {
         let room = Room::new().unwrap();
         room.write(".interlock/workflows/flow.yaml", pipeline)
@@ -87,7 +87,7 @@ impl Place {
         }
     }
 
-    /// The program, nobody at a terminal.
+    /// Returns a command of the program, without a terminal.
     pub(crate) fn command(&self, arguments: &[&str]) -> Command {
         let mut command = self.room.command(INTERLOCK);
         command.args(arguments).stdin(Stdio::null());
@@ -107,7 +107,7 @@ impl Place {
         command
     }
 
-    /// The program, called by a script of the person.
+    /// Returns a command of the program with the person's token, as in a script.
     pub(crate) fn persons(&self, arguments: &[&str]) -> Command {
         let mut command = self.command(arguments);
         command.env("INTERLOCK_TOKEN", &self.token);
@@ -122,7 +122,7 @@ impl Place {
         said(&mut self.persons(arguments))
     }
 
-    /// The events of the newest run.
+    /// Returns the events of the newest run.
     pub(crate) fn events(&self) -> Vec<Value> {
         let said = self.call(&["log", "--json"]).ended(0);
         let lines = said.out.lines();
@@ -131,7 +131,7 @@ impl Place {
             .collect()
     }
 
-    /// The names of the events of the newest run.
+    /// Returns the names of the newest run's events.
     pub(crate) fn names(&self) -> Vec<String> {
         let events = self.events();
         let names = events
@@ -144,7 +144,7 @@ impl Place {
         self.names().iter().filter(|known| *known == name).count()
     }
 
-    /// The newest run, as `status` has it.
+    /// Returns the newest run, as `status` prints it.
     pub(crate) fn status(&self) -> Value {
         let said = self.call(&["status", "--json"]).ended(0);
         serde_json::from_str(&said.out).unwrap()
@@ -154,7 +154,7 @@ impl Place {
         self.room.project()
     }
 
-    /// What was sent, one request after the other, as one text.
+    /// Returns all requests to the models, one after the other, as one text.
     pub(crate) fn sent(&self) -> String {
         let asked = self.provider.asked();
         let lines = asked
@@ -174,7 +174,7 @@ fn said(command: &mut Command) -> Said {
     }
 }
 
-/// Waits until `is`; the bound is there so that a broken test ends.
+/// Waits until `is` returns `true`; fails after a minute.
 pub(crate) fn wait_until(what: &str, is: impl Fn() -> bool) {
     let began = Instant::now();
     while !is() {
@@ -186,7 +186,7 @@ pub(crate) fn wait_until(what: &str, is: impl Fn() -> bool) {
     }
 }
 
-/// Compares a text with a file of the golden ones; `INTERLOCK_BLESS=1` writes it: read what changed.
+/// Compares a text with a golden file. `INTERLOCK_BLESS=1` writes the file: review the changes.
 #[track_caller]
 pub(crate) fn golden(name: &str, text: &str) {
     let path = Path::new(env!("CARGO_MANIFEST_DIR"))

@@ -1,4 +1,4 @@
-//! Many proposals at once, answered from everywhere while the run is killed and gone on with.
+//! Many proposals at once, answered from everywhere while the run is killed and resumed.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -19,21 +19,21 @@ use serde_json::{Value, json};
 
 use crate::stages::place::Place;
 
-/// Siblings, and what each proposes in its one message.
+/// Number of siblings, and of proposals in the one message of each.
 const SIBLINGS: usize = 20;
 const PROPOSALS: usize = 10;
-/// People who answer by a command.
+/// Number of people who answer with a command.
 const ANSWERERS: usize = 4;
-/// What each of them answers of what they see, before they look again.
+/// Number of requests that each of them answers before they look again.
 const AT_A_LOOK: usize = 5;
-/// So many answers are between one kill and the next.
+/// Number of answers between one kill and the next.
 const ANSWERS_BETWEEN: usize = 50;
 const KILLS: usize = 3;
-/// Longest that the answers are waited for: a broken test ends.
+/// Time limit for the answers, after which the test fails.
 const PATIENCE: Duration = Duration::from_secs(300);
 const PROMPT: &str = "[y]es, [n]o, [d]efer > ";
 
-/// A pipeline whose siblings may only read.
+/// Returns a pipeline whose siblings may only read.
 fn flow() -> String {
     let names: Vec<String> = (0..SIBLINGS).map(|n| format!("S{n:02}")).collect();
     let stage = |name: &str, next: &str| {
@@ -52,7 +52,7 @@ fn flow() -> String {
     flow
 }
 
-/// Each sibling proposes its files in one message.
+/// Returns a script in which each sibling proposes its files in one message.
 fn script() -> Script {
     Script::new(|asked| {
         let body = String::from_utf8_lossy(&asked.bytes).into_owned();
@@ -73,7 +73,7 @@ fn file(sibling: usize, n: usize) -> String {
     format!("out/{sibling}-{n}")
 }
 
-/// What people said, by the id of the request: the word of each whose answer counted.
+/// Answers of people that counted: the id of the request, and whether it was a yes.
 #[derive(Default)]
 struct Answers {
     counted: Mutex<Vec<(String, bool)>>,
@@ -81,7 +81,7 @@ struct Answers {
     over: AtomicBool,
 }
 
-/// Sends everybody home, also where the test has failed.
+/// Stops the people who answer, also if the test has failed.
 struct Over<'a>(&'a Answers);
 
 impl Drop for Over<'_> {
@@ -90,7 +90,7 @@ impl Drop for Over<'_> {
     }
 }
 
-/// Answers whatever is asked, as one of several who do not know of each other.
+/// Answers any pending requests, as one of several people who do not know of each other.
 fn answer(place: &Place, who: usize, answers: &Answers) {
     let mut round = who;
     while !answers.over.load(Ordering::SeqCst) {
@@ -119,7 +119,7 @@ fn answer(place: &Place, who: usize, answers: &Answers) {
     }
 }
 
-/// Carries the run out until so many answers have counted, and kills it.
+/// Runs the pipeline until `count` answers have counted, and kills it.
 fn killed_at(place: &Place, arguments: &[&str], answers: &Answers, count: usize) {
     let mut command = place.persons(arguments);
     command.stdout(Stdio::null()).stderr(Stdio::null());
@@ -136,7 +136,7 @@ fn killed_at(place: &Place, arguments: &[&str], answers: &Answers, count: usize)
     child.wait().unwrap();
 }
 
-/// Carries the run out at a terminal, where a person answers as well.
+/// Runs the pipeline at a terminal, where a person answers as well.
 fn at_a_terminal(place: &Place, arguments: &[&str]) -> Option<i32> {
     let mut terminal = Terminal::start(&place.persons(arguments), 50, 160).unwrap();
     for yes in [true, false].into_iter().cycle() {
@@ -145,7 +145,7 @@ fn at_a_terminal(place: &Place, arguments: &[&str]) -> Option<i32> {
         });
         let Ok(asked) = asked else { break };
         let typed = if yes { "y\n" } else { "n\n" };
-        // It may have ended meanwhile.
+        // The run may have ended meanwhile.
         if terminal.press(typed).is_err() {
             break;
         }
@@ -175,7 +175,7 @@ fn each_yes_is_used_once_and_for_its_proposal_whoever_answers_and_whatever_is_ki
         }
         let mut code = at_a_terminal(&place, &["resume", "one"]);
         for _ in 0..KILLS {
-            // What was cut off in a write is run again: a person has looked.
+            // Writes that were cut off run again, as if a person had looked.
             if code == Some(75) {
                 code = at_a_terminal(&place, &["resume", "one", "--again"]);
             }
@@ -185,7 +185,7 @@ fn each_yes_is_used_once_and_for_its_proposal_whoever_answers_and_whatever_is_ki
     check(&place, &answers);
 }
 
-/// Compares what is in the log and on the disk with what people said.
+/// Compares the log and the files with the answers of the people.
 fn check(place: &Place, answers: &Answers) {
     let events = place.events();
     let named = |name: &str| -> Vec<&Value> {
@@ -203,7 +203,7 @@ fn check(place: &Place, answers: &Answers) {
     assert_eq!(issued, consumed, "each yes is used up where it is given");
     let all: BTreeSet<&String> = issued.iter().chain(&denied).collect();
     assert_eq!(all.len(), SIBLINGS * PROPOSALS, "one answer a request");
-    // Whoever was told that their answer counts is in the log with just that answer.
+    // Each answer that was reported as counted is in the log.
     for (id, yes) in answers.counted.lock().unwrap().iter() {
         let wanted = if *yes { &issued } else { &denied };
         assert!(wanted.contains(id), "{id}: {yes}");
@@ -213,7 +213,7 @@ fn check(place: &Place, answers: &Answers) {
     counted.sort();
     counted.dedup_by(|one, other| one.0 == other.0);
     assert_eq!(counted.len(), before, "two answers counted for one request");
-    // What was allowed is what was said yes to, call by call.
+    // The allowed calls are exactly those with a yes.
     let digests = |name: &str, of_call: bool| -> BTreeMap<String, usize> {
         let mut all = BTreeMap::new();
         for event in named(name) {
@@ -233,7 +233,7 @@ fn check(place: &Place, answers: &Answers) {
             text(&event["call"], "summary"),
             text(&event["call"], "digest"),
         );
-        // Below the path stands what would change in it.
+        // The lines below the path describe the change.
         let path = path.lines().next().unwrap();
         let content = path.trim_start_matches("out/").replace('-', " ");
         let wanted = allowed.contains_key(&digest).then_some(content);

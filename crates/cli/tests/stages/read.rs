@@ -1,4 +1,4 @@
-//! What can be read of a run of stages: its conversations, how far it is, what is asked.
+//! Reading a run of stages: its conversations, its progress, its pending requests.
 
 use interlock_testkit::provider::{Reply, Script, call, text};
 use serde_json::{Value, json};

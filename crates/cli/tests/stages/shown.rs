@@ -1,4 +1,4 @@
-//! What a person sees of stages, and siblings that run at once.
+//! The output of stages, and of siblings that run at once.
 
 use std::sync::Barrier;
 
@@ -40,7 +40,7 @@ stages:
     next: end
 ";
 
-/// The good one speaks for ever; the bad one does as `bad` says.
+/// Answers each of the two siblings with its function, and the stage with a submission.
 fn script(bad: fn() -> Reply, good: fn() -> Reply) -> Script {
     Script::new(move |asked| {
         let body = String::from_utf8_lossy(&asked.bytes).into_owned();

@@ -1,4 +1,4 @@
-//! What is refused before the first stage.
+//! Errors before the first stage.
 
 use std::fs;
 
@@ -153,7 +153,7 @@ fn a_person_is_asked_once_whether_a_project_counts_and_the_log_has_the_word() {
         let place = Place::new("anthropic", SMALL, script());
         let own = place.room.config().join("interlock/config.toml");
         let of_person = fs::read_to_string(&own).unwrap();
-        // The person has no model that goes before the project's.
+        // The person has no model that takes precedence over the project's.
         fs::write(&own, "").unwrap();
         let of_project = "default_model = \"anthropic/theirs\"\n";
         place

@@ -1,4 +1,4 @@
-//! Killed at any moment: no answer that is in the log is asked for again.
+//! Kills at any moment: no recorded answer is requested again.
 
 use std::{
     collections::BTreeMap,
@@ -30,9 +30,9 @@ stages:
     turnCap: 3
     next: end
 ";
-/// Messages of the model until the end.
+/// Number of the model's messages until the end.
 const MESSAGES: usize = 6;
-/// Parts of the time that a run takes.
+/// Number of parts of a run's time; a kill comes after each but the last.
 const POINTS: u32 = 40;
 
 fn said(stage: &str, turn: usize) -> Vec<Say> {
@@ -61,7 +61,7 @@ fn begun(place: &Place) -> Child {
     command.spawn().unwrap()
 }
 
-/// Runs for so long, and kills it then; `false`: it has ended before.
+/// Runs the pipeline for `time`, then kills it; returns `false` if it ended before.
 fn killed_after(place: &Place, time: Duration) -> bool {
     let began = Instant::now();
     let mut child = begun(place);
@@ -76,7 +76,7 @@ fn killed_after(place: &Place, time: Duration) -> bool {
     true
 }
 
-/// Checks that requests for the same message were the same, byte for byte.
+/// Asserts that requests for the same message were the same, byte for byte.
 fn same_requests(place: &Place, at: u32) {
     let mut known: BTreeMap<(bool, usize), Vec<u8>> = BTreeMap::new();
     for asked in place.provider.asked() {
@@ -101,7 +101,7 @@ fn killed_anywhere_no_answer_in_the_log_is_asked_for_again() {
         if !killed_after(&place, took * at / POINTS) {
             continue;
         }
-        // Before its first event there is no run.
+        // Before its first event the run does not exist.
         if place.call(&["log", "one", "--json"]).code != Some(0) {
             continue;
         }
@@ -112,7 +112,7 @@ fn killed_anywhere_no_answer_in_the_log_is_asked_for_again() {
         let (asked, answered) = (place.provider.asked().len(), place.count("ModelResponded"));
         let mut again = 0;
         let mut said = place.by_person(&["resume", "one", "--headless"]);
-        // A line or a file that was being written: only a person can say what became of it.
+        // A line or a write was cut off: only a person can say what it did.
         while said.code == Some(75) {
             assert!(said.err.contains("may have written"), "{said:?}");
             again += 1;

@@ -1,4 +1,4 @@
-//! The page's trace, step by step: what is recorded at each boundary, and what the model is sent.
+//! The trace on the book's page, step by step: the records at each boundary, and the model's requests.
 
 use interlock_testkit::{
     provider::{Say, Script, call, text},
@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use crate::stages::place::{CODE_REVIEW, Place, golden};
 
-/// Says what the page has the model say.
+/// Returns the model's messages on the page.
 fn script() -> Script {
     Script::new(|asked| {
         let body = String::from_utf8_lossy(&asked.bytes).into_owned();
@@ -61,7 +61,7 @@ fn execute(turn: usize) -> Vec<Say> {
     }
 }
 
-/// Writes the events of a run with what differs from run to run taken out.
+/// Returns the events of a run without the parts that change from run to run.
 fn boundaries(place: &Place) -> String {
     let mut text = String::new();
     for event in place.events() {
@@ -74,7 +74,7 @@ fn boundaries(place: &Place) -> String {
     text.replace(project.to_str().unwrap(), "PROJECT")
 }
 
-/// Takes out times, ids and hashes.
+/// Removes times, ids and hashes.
 fn forget(value: &mut Value) {
     match value {
         Value::Object(fields) => {

@@ -1,13 +1,13 @@
-//! Case files of runs: what holds for the whole case, and its commands.
+//! Case files of runs: keys of the whole case, and its commands.
 
 use serde_json::{Map, Value};
 
-/// Reads a case file as a map that has `steps`.
+/// Parses a case file as a map that has `steps`.
 ///
-/// Where it gives one command alone, the keys that are not among `of_whole` are those of that command.
+/// In a file with a single command, the keys that are not in `of_whole` belong to that command.
 pub(crate) fn read(text: &str, of_whole: &[&str]) -> Result<Map<String, Value>, String> {
     let mut options = serde_saphyr::Options::default();
-    // YAML 1.2: `on`, `no` and `yes` are text.
+    // As in YAML 1.2, `on`, `no` and `yes` are text.
     options.strict_booleans = true;
     let case: Map<String, Value> =
         serde_saphyr::from_str_with_options(text, options).map_err(|error| error.to_string())?;

@@ -31,7 +31,7 @@ struct Scene {
 }
 
 impl Scene {
-    /// A pipeline whose first stage reads, is refused, hands in twice; the second one only talks.
+    /// Makes a pipeline whose first stage reads, is refused and submits twice; the second one only talks.
     fn new() -> Self {
         let room = Room::new().unwrap();
         room.write("flow.yaml", FLOW).unwrap();

@@ -1,4 +1,4 @@
-//! Whatever stands in a file, it is as it was afterwards.
+//! Removing restores any file exactly.
 
 use std::fs;
 
@@ -11,7 +11,7 @@ use serde_json::{Map, Value, json};
 
 use crate::install::place::{Project, state, text};
 
-/// Any JSON value, deep enough to be interesting.
+/// Returns any JSON value, nested a few levels.
 fn value() -> impl Strategy<Value = Value> {
     let leaf = prop_oneof![
         Just(Value::Null),
@@ -31,7 +31,7 @@ fn object(inner: impl Strategy<Value = Value>) -> impl Strategy<Value = Map<Stri
     vec(("[a-z\"é{]{1,6}", inner), 1..4).prop_map(|members| members.into_iter().collect())
 }
 
-/// Settings with hooks of others among them, none of them empty.
+/// Returns settings that contain hooks of others, none of them empty.
 fn settings(events: &'static [&'static str]) -> impl Strategy<Value = Value> {
     let group = object(value()).prop_map(Value::from);
     let hooks = vec((0..events.len(), vec(group, 1..3)), 1..4).prop_map(|named| {
@@ -49,7 +49,7 @@ fn settings(events: &'static [&'static str]) -> impl Strategy<Value = Value> {
     })
 }
 
-/// A client whose hooks stand in JSON, and settings for it.
+/// Returns a client whose hooks are in JSON, and settings for it.
 fn any_settings() -> impl Strategy<Value = (ClientId, Value)> {
     let clients = [
         ClientId::ClaudeCode,
@@ -61,7 +61,7 @@ fn any_settings() -> impl Strategy<Value = (ClientId, Value)> {
     prop::sample::select(clients.to_vec())
         .prop_flat_map(|client| (Just(client), settings(events(client))))
         .prop_map(|(client, mut settings)| {
-            // Without this number the file would be none of the client's.
+            // Without this number, the file would not be valid for the client.
             if matches!(client, ClientId::Copilot | ClientId::Cursor) {
                 settings["version"] = json!(1);
             }
@@ -69,7 +69,7 @@ fn any_settings() -> impl Strategy<Value = (ClientId, Value)> {
         })
 }
 
-/// Writes a value in one of the ways people and programs write JSON.
+/// Writes a value in one of the usual forms of JSON.
 fn written(value: &Value, way: u8) -> String {
     let pretty = serde_json::to_string_pretty(value).unwrap();
     match way {
@@ -82,7 +82,7 @@ fn written(value: &Value, way: u8) -> String {
     }
 }
 
-/// Indents by tabs; what stands inside a text stays.
+/// Indents with tabs; the content of strings is kept.
 fn with_tabs(pretty: &str) -> String {
     let lines = pretty.lines().map(|line| {
         let rest = line.trim_start_matches(' ');

@@ -1,4 +1,4 @@
-//! The cases, client by client.
+//! The cases, by client.
 
 use std::{
     collections::BTreeMap,
@@ -10,7 +10,7 @@ use interlock_clients::{ClientId, install::Scope};
 
 use crate::install::place::{Project, read_all, write_all};
 
-/// One directory of files before, after, and after they were taken out again.
+/// A directory with the files before, after, and after removal.
 struct Case {
     path: PathBuf,
     client: ClientId,
@@ -54,7 +54,7 @@ impl Case {
     fn check(&self, part: &str, project: &Project) {
         let mut files = project.files();
         for (path, text) in &mut files {
-            // Of the plugin only what is not the same in every case.
+            // Only the parts of the plugin that differ between the cases.
             let is_plugin = path.ends_with("plugins/interlock.ts") && text.contains("spawn");
             if is_plugin || path.ends_with("interlock/hooks/register.js") {
                 let kept = |line: &&str| line.contains("init") || line.starts_with("const PROGRAM");
@@ -79,7 +79,7 @@ fn each_file_becomes_what_was_read() {
     }
 }
 
-/// In a case with `left`, hooks of ours were there before.
+/// In a case with `left`, hooks of ours existed before.
 #[test]
 fn removing_gives_back_every_byte() {
     for case in Case::all() {
@@ -112,7 +112,7 @@ fn removing_gives_back_every_byte() {
 
 #[test]
 fn without_a_record_others_find_their_files_as_they_were() {
-    // Nobody can know whether an empty file or a lone number was there.
+    // It cannot be known whether an empty file or a single number was there.
     let unknowable = ["empty", "only_", "not_as_before"];
     for case in Case::all() {
         let name = case.path.display().to_string();

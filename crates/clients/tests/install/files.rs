@@ -1,4 +1,4 @@
-//! Files that cannot be read, that are links, or that change meanwhile.
+//! Files that are unreadable, links, or changed concurrently.
 
 use std::{
     fs,
@@ -42,7 +42,7 @@ fn what_changed_since_planning_is_not_overwritten() {
     fs::write(project.servers(), "{\"mcpServers\":{}}").unwrap();
     let refused = apply(&planned).unwrap_err();
     assert!(matches!(refused, InstallError::Changed { .. }), "{refused}");
-    // Nothing at all was written, not even the file that had not changed.
+    // Nothing was written, not even the file that had not changed.
     assert_eq!(text(&project.settings()).as_deref(), Some("{}\n"));
 }
 
@@ -97,7 +97,7 @@ fn a_link_out_of_the_project_or_to_nothing_is_not_followed() {
 fn a_device_or_a_pipe_is_not_replaced_by_a_file() {
     let mut project = Project::new();
     project.scope = Scope::User;
-    // Only planned: what went wrong here would take the machine's own device away.
+    // Only planned, because a failure would remove the machine's own device.
     symlink("/dev/null", project.settings()).unwrap();
     let said = project.refusal().to_string();
     assert!(said.contains("device or a pipe"), "{said}");

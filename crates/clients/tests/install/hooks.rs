@@ -1,4 +1,4 @@
-//! What a hook must be so that it holds.
+//! Requirements for a hook to be effective.
 
 use interlock_clients::{
     ClientId,

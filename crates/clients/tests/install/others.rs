@@ -1,4 +1,4 @@
-//! What belongs to others, and to several clients.
+//! Settings of others, and files shared by several clients.
 
 use std::fs;
 
@@ -31,7 +31,7 @@ fn several_clients_are_changed_all_or_none() {
 
     fs::remove_file(&broken).unwrap();
     let planned = plan(&project.site(), &request).unwrap();
-    // The last file cannot be put in its place: a directory is there by now.
+    // The last file cannot be written, because a directory is in its place.
     let last = &planned.changes.last().unwrap().path;
     fs::create_dir_all(last.join("x")).unwrap();
     assert!(apply(&planned).is_err());
@@ -72,7 +72,7 @@ fn removing_leaves_what_others_wrote() {
     let before = "{\n  \"hooks\": {\n    \"Stop\": [\n      { \"hooks\": [{ \"type\": \"command\", \"command\": \"a\" }] }\n    ]\n  }\n}\n";
     let project = Project::with(before);
     project.install();
-    // Somebody writes behind what was put in.
+    // Somebody appends to the written settings.
     let mut with: Value = serde_json::from_str(&text(&project.settings()).unwrap()).unwrap();
     let groups = with
         .pointer_mut("/hooks/Stop")

@@ -1,4 +1,4 @@
-//! A project of one test, with a home directory beside it.
+//! The project of one test, with a home directory beside it.
 
 use std::{
     collections::BTreeMap,
@@ -15,7 +15,7 @@ use interlock_clients::{
 };
 use serde_json::Value;
 
-/// A project of one test, with a home directory beside it.
+/// The project of one test, with a home directory beside it.
 pub(super) struct Project {
     pub(super) directory: tempfile::TempDir,
     pub(super) client: ClientId,
@@ -96,7 +96,7 @@ impl Project {
         apply(&self.ask(true).unwrap()).unwrap();
     }
 
-    /// Every file of project and home.
+    /// Returns every file of the project and the home directory.
     pub(super) fn files(&self) -> BTreeMap<String, String> {
         let mut files = BTreeMap::new();
         for part in ["project", "home"] {
@@ -107,7 +107,7 @@ impl Project {
 }
 
 impl Project {
-    /// Every directory below project and home.
+    /// Returns every directory below the project and the home directory.
     pub(super) fn directories(&self) -> Vec<PathBuf> {
         let mut found = Vec::new();
         let mut open = vec![self.site().project_root, self.site().home];

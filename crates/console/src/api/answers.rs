@@ -1,7 +1,7 @@
-//! What a person says: yes or no to a request, and pause, resume, cancel.
+//! A person's commands: answers to requests, and pause, resume, cancel.
 //!
-//! INVARIANT: an answer holds for what the person has seen. A request that is another, rests on something
-//! else, or came after the event up to which they looked is not answered.
+//! INVARIANT: an answer applies to what the person has seen. It is refused if the request has changed, has another
+//! basis, or was opened after the event up to which the person looked.
 
 use std::sync::Arc;
 
@@ -34,10 +34,10 @@ use crate::{
     shared::{Opened, Shared, now_ms},
 };
 
-/// Characters of a note.
+/// Maximum length of a note in characters.
 const NOTE_CHARS_MAX: usize = 4_000;
 
-/// A person's answer.
+/// A person's answer, as the page sends it.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Sent {
@@ -45,25 +45,25 @@ pub(super) struct Sent {
     decision: Word,
     /// Digest of the request as it was shown.
     pub(super) digest: String,
-    /// How many events the run had then.
+    /// Number of events that the run had then.
     seen_seq: u64,
     note: Option<String>,
-    /// Corrects the data of a transition.
+    /// Corrections of the transition's data.
     #[serde(default)]
     data: Object,
-    /// What a passkey has signed.
+    /// The assertion of a passkey.
     passkey: Option<Signed>,
 }
 
 impl Sent {
-    /// Takes a note that says nothing for none.
+    /// Checks the note; a blank one becomes `None`.
     pub(super) fn read(mut self) -> Result<Self, Problem> {
         self.note = note(self.note.take())?;
         Ok(self)
     }
 }
 
-/// Returns the yes of an answer, as a passkey signs it.
+/// Returns the statement of an answer that a passkey signs.
 pub(super) fn yes_of(run: RunId, sent: &Sent) -> Yes {
     Yes {
         run,
@@ -174,14 +174,14 @@ pub(super) async fn resume(
     tell(&shared, id, goes_on, ask).await
 }
 
-/// Returns the command by which a run goes on that waits for nothing but that.
+/// Returns the command that resumes a run, unless the run waits for changes to protected files to be accepted.
 fn resuming(run: &Run, by: String) -> Result<CommandKind, Problem> {
     if protected::waits(run) {
         return Err(Problem::moved(
             "protected files were changed: look at them in the inbox, and accept them there",
         ));
     }
-    // A change that is reported until the run takes this was not seen.
+    // A change reported before the run handles this command was not seen.
     let seen = Some(Vec::new());
     Ok(CommandKind::Resume { by, seen })
 }
@@ -195,9 +195,9 @@ pub(super) async fn cancel(
     tell(&shared, id, |_| "cancelled".to_owned(), cancelling).await
 }
 
-/// Tells whether a run can be cancelled here: one that guards an agent, and one of steps that a process carries out.
+/// Returns whether a run can be cancelled here: one that guards an agent, or a durable one that a process is running.
 ///
-/// That process ends what runs; programs that a dead one left are ended by the command, and by it alone.
+/// That process ends its programs; only `interlock cancel` ends programs left by a dead process.
 pub(super) fn can_cancel(Opened { log, run, .. }: &Opened) -> bool {
     !run.is_over() && (!run.is_durable() || holder(log.folder().work()).is_some())
 }
@@ -214,7 +214,7 @@ fn cancelling(opened: &Opened, by: String) -> Result<CommandKind, Problem> {
     Ok(CommandKind::Cancel { by })
 }
 
-/// Says what becomes of a run that is not paused any more.
+/// Describes the effect of resuming a run.
 fn goes_on(Opened { log, run, .. }: &Opened) -> String {
     if run.is_durable() && holder(log.folder().work()).is_none() {
         return format!(
@@ -225,7 +225,7 @@ fn goes_on(Opened { log, run, .. }: &Opened) -> String {
     "resumed".to_owned()
 }
 
-/// Tells a run what a person wants of it.
+/// Applies a person's command to a run.
 async fn tell(
     shared: &Arc<Shared>,
     id: String,
@@ -244,7 +244,7 @@ async fn tell(
 }
 
 impl Shared {
-    /// Accepts the protected things that changed, as they were shown, and has the run go on; or cancels it.
+    /// Accepts the changes of protected things as they were shown and resumes the run, or cancels it.
     fn accept_or_cancel(
         &self,
         opened: &mut Opened,
@@ -271,7 +271,7 @@ impl Shared {
         self.take(opened, ask, message.to_owned())
     }
 
-    /// Asks a run, and says what came of it.
+    /// Applies a command to a run and describes the result.
     fn take(
         &self,
         opened: &mut Opened,

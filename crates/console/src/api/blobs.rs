@@ -1,4 +1,4 @@
-//! What lies beside a log: what models said and were told, which events name by its digest.
+//! Texts stored beside a log: messages to and from models, to which events refer by digest.
 
 use std::sync::Arc;
 
@@ -15,12 +15,12 @@ use crate::{
     shared::Shared,
 };
 
-/// Characters of one text that are sent.
+/// Maximum number of characters of one text that are sent.
 const TEXT_CHARS_MAX: usize = 200_000;
-/// Digests of one event that are looked up.
+/// Maximum number of digests of one event that are looked up.
 const DIGESTS_MAX: usize = 20;
 
-/// Answers with the text of a digest, secrets masked; JSON is written on several lines.
+/// Returns the text with a digest, with secrets masked and JSON indented.
 pub(super) async fn blob(
     State(shared): State<Arc<Shared>>,
     Path((id, digest)): Path<(String, String)>,
@@ -50,7 +50,7 @@ fn read(log: &RunLog, digest: &str) -> Option<Vec<u8>> {
     log.messages().read(&Digest::new(digest)).ok()
 }
 
-/// Lists the digests in an event of which something is kept beside the log, with the keys under which they stand.
+/// Lists the digests in an event whose texts are stored beside the log, each with its key in the event.
 pub(super) fn named(log: &RunLog, event: &Event) -> Vec<Value> {
     let mut found = Vec::new();
     let Ok(event) = serde_json::to_value(event) else {
@@ -81,7 +81,7 @@ pub(super) fn named(log: &RunLog, event: &Event) -> Vec<Value> {
     found
 }
 
-/// Tells whether a text is written as the digests of what is kept are.
+/// Returns whether a text has the form of a digest.
 fn is_digest(text: &str) -> bool {
     text.len() == 64 && text.bytes().all(|byte| byte.is_ascii_hexdigit())
 }

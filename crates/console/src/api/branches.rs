@@ -1,4 +1,4 @@
-//! The branches and items of a run at one moment, and what may be done in each of those that are open.
+//! The branches and items of a run at one moment, with the transitions, limits and evidence of the open ones.
 
 use interlock_core::{
     guard::{Guard, Since},
@@ -13,14 +13,14 @@ use serde_json::{Map, Value, json};
 
 use super::moment::exits;
 
-/// Branches and items that are listed; of a long list the first ones.
+/// Maximum number of branches and items that are listed; the first ones are.
 const LISTED_MAX: usize = 200;
-/// Open branches whose transitions, limits, evidence and context are sent.
+/// Maximum number of open branches whose transitions, limits, evidence and context are sent.
 const DESCRIBED_MAX: usize = 24;
 
-/// Lists the branches and items of a run, each below the one that it is part of.
+/// Lists the branches and items of a run, each after the one that contains it.
 ///
-/// `before` is the run one event earlier, for what that event has changed.
+/// `before` is the run one event earlier, to show what that event has changed.
 pub(super) fn branches(machine: &Machine, run: &Run, before: &Run) -> Value {
     let mut listed = Vec::new();
     let mut more = 0_usize;
@@ -39,7 +39,7 @@ pub(super) fn branches(machine: &Machine, run: &Run, before: &Run) -> Value {
             }
         }
         let below = run.frame(&path).map(|frame| frame.regions.as_slice());
-        // The first one is taken from the end.
+        // The stack is taken from its end, so the first region is pushed last.
         open.extend(
             below
                 .unwrap_or_default()
@@ -51,7 +51,7 @@ pub(super) fn branches(machine: &Machine, run: &Run, before: &Run) -> Value {
     json!({ "listed": listed, "more": more })
 }
 
-/// Tells whether work is done in a region itself, and not in regions below it.
+/// Returns whether a region works itself, rather than regions below it.
 fn is_working(region: &Region) -> bool {
     region.is_open() && region.frame.regions.is_empty()
 }
@@ -86,7 +86,7 @@ fn branch(
     })
 }
 
-/// Says what may be done in a branch, and what its context was one event earlier.
+/// Describes an open branch, with its context one event earlier.
 fn here(machine: &Machine, run: &Run, before: &Run, path: &FramePath) -> Value {
     let context = |run: &Run| json!(run.frame(path).map(|frame| frame.line.context.as_ref()));
     let mut found = line(machine, run, path);
@@ -101,7 +101,7 @@ fn here(machine: &Machine, run: &Run, before: &Run, path: &FramePath) -> Value {
     found
 }
 
-/// Says in a word how far a branch is.
+/// Returns the word for a branch's progress.
 fn status(region: &Region) -> &'static str {
     match &region.ended {
         Some(RegionEnd::Succeeded { .. }) => "succeeded",
@@ -114,7 +114,7 @@ fn status(region: &Region) -> &'static str {
     }
 }
 
-/// Says what may be done in the line of execution at `path`.
+/// Describes the region at `path`: context, tools, transitions, limits and evidence.
 pub(super) fn line(machine: &Machine, run: &Run, path: &FramePath) -> Value {
     let seen = report(machine, run, Some(path));
     let transitions: Vec<Value> = exits(machine, run, path)
@@ -138,7 +138,7 @@ pub(super) fn line(machine: &Machine, run: &Run, path: &FramePath) -> Value {
     })
 }
 
-/// Says what may be done in the line that is looked at first.
+/// Describes the region that is shown first.
 pub(super) fn first(machine: &Machine, run: &Run) -> Map<String, Value> {
     match line(machine, run, &focus(run, None)) {
         Value::Object(fields) => fields,
@@ -146,7 +146,7 @@ pub(super) fn first(machine: &Machine, run: &Run) -> Map<String, Value> {
     }
 }
 
-/// Lists what was seen of the commands and tools that the transitions from here rest on.
+/// Lists the evidence for the guards of the transitions from here.
 fn evidence(machine: &Machine, run: &Run, path: &FramePath) -> Vec<Value> {
     let found = run.frame(path).and_then(|frame| {
         let own = machine_of(machine, run, path)?;
@@ -172,7 +172,7 @@ fn evidence(machine: &Machine, run: &Run, path: &FramePath) -> Vec<Value> {
     all
 }
 
-/// Returns the call that was seen for a guard and the edit since which it does not count; `None`: no edit came after it.
+/// Returns the call that is a guard's evidence and the later edit that invalidates it; `None` if no edit does.
 fn edited_since(run: &Run, guard: &Guard) -> Option<(u64, u64)> {
     let Guard::Evidence(evidence) = guard else {
         return None;

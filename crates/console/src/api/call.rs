@@ -1,4 +1,4 @@
-//! Why a tool call was allowed, asked about or denied.
+//! Explains why a tool call was allowed, asked about or denied.
 
 use interlock_core::{
     event::{About, CallMarks, CallRecord, Event},
@@ -10,18 +10,19 @@ use interlock_core::{
 use interlock_view::{report::state_paths, teach};
 use serde_json::{Value, json};
 
-/// What a verdict on a tool call says.
+/// A verdict on a tool call, read from an event.
 pub(super) struct Verdict<'e> {
     pub(super) path: &'e FramePath,
     pub(super) call: &'e CallRecord,
     pub(super) word: &'static str,
     pub(super) refusal: Option<&'e Refusal>,
     marks: Option<&'e CallMarks>,
-    /// Whether a model of a stage proposed it.
+    /// Whether the model of a stage proposed the call.
     pub(super) of_stage: bool,
 }
 
-/// Explains the verdict that `event` is; `run` is as it was before. `None`: it is not a verdict on a tool call.
+/// Explains the verdict in `event`, where `run` is the run before it; returns `None` if it is not a verdict on a tool
+/// call.
 pub(super) fn why(machine: &Machine, run: &Run, event: &Event) -> Option<Value> {
     let verdict = verdict(event)?;
     let Verdict { call, refusal, .. } = verdict;

@@ -1,4 +1,4 @@
-//! The texts of a call: the arguments that a model handed in, and what they would change.
+//! The texts of a call: the arguments from the model, and the edits in them.
 
 use interlock_core::{
     event::{CallRecord, Event},
@@ -8,12 +8,12 @@ use interlock_runner::KeptAnswer;
 use interlock_store::{EventLog as _, RunLog, StoreError};
 use serde_json::Value;
 
-/// Lines of a difference.
+/// Maximum number of lines of a difference.
 const DIFF_MAX: usize = 2_000;
-/// Characters of one argument.
+/// Maximum number of characters of one argument.
 const ARGUMENT_CHARS_MAX: usize = 20_000;
 
-/// Finds the arguments of a call of a stage in the newest message of its model before event `seq`.
+/// Finds the arguments of a stage's call in its model's newest message before event `seq`.
 pub(super) fn handed_in(
     log: &RunLog,
     seq: u64,
@@ -51,7 +51,7 @@ pub(super) fn handed_in(
     }))
 }
 
-/// Returns the lines that a summary of a stage shows of what a call would change.
+/// Returns the difference in the summary of a stage's call; empty if there is none.
 pub(super) fn difference(call: &CallRecord) -> Vec<String> {
     let mut lines = call.summary.lines();
     let _file = lines.next();
@@ -64,7 +64,7 @@ pub(super) fn difference(call: &CallRecord) -> Vec<String> {
     }
 }
 
-/// Writes the texts that arguments of an edit take away and put in.
+/// Returns the texts that the arguments of an edit remove and insert, as lines of a difference.
 pub(super) fn changes(input: &Value) -> Vec<String> {
     let text = |value: &Value, names: [&str; 2]| {
         let found = names.iter().find_map(|name| value.get(name));
@@ -93,7 +93,7 @@ pub(super) fn changes(input: &Value) -> Vec<String> {
     lines
 }
 
-/// Cuts an argument that is too long to be sent.
+/// Truncates an argument that is too long to be sent.
 pub(super) fn cut(text: &str) -> String {
     match text.char_indices().nth(ARGUMENT_CHARS_MAX) {
         Some((end, _)) => format!("{}…", text.get(..end).unwrap_or_default()),

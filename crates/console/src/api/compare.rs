@@ -1,4 +1,4 @@
-//! Two runs beside each other, a window of their rows at a time.
+//! Compares two runs side by side, one window of rows at a time.
 
 use std::{collections::BTreeMap, sync::Arc};
 
@@ -16,15 +16,15 @@ use crate::{
     shared::{Shared, fits_a_log},
 };
 
-/// Rows of one window.
+/// Maximum number of rows in one window.
 const WINDOW_MAX: usize = 500;
 const WINDOW: usize = 200;
-/// Differences whose rows are listed.
+/// Maximum number of differences whose rows are listed.
 const LISTED_MAX: usize = 5_000;
 
-/// Answers with a window of the rows, and at the beginning with where the differences are.
+/// Returns a window of the rows; the first one includes the places of the differences.
 ///
-/// `left_events` and `right_events` say how much of each run counts, so that windows fit while the runs go on.
+/// `left_events` and `right_events` limit the events of each run, so that windows stay consistent while the runs go on.
 pub(super) async fn compare(State(shared): State<Arc<Shared>>, uri: Uri) -> Answered {
     let query = Query::of(uri.query());
     let from: Option<u64> = query.value("from")?;
@@ -86,7 +86,7 @@ pub(super) async fn compare(State(shared): State<Arc<Shared>>, uri: Uri) -> Answ
 struct Compared {
     side: Side,
     log: RunLog,
-    /// Row of the list of runs, with the events that count.
+    /// Its row in the list of runs, with the number of events that are compared.
     row: Value,
 }
 
@@ -113,7 +113,7 @@ impl Compared {
         Ok(Self { side, log, row })
     }
 
-    /// Describes some events that lie close together.
+    /// Describes the events with these ascending, close sequence numbers.
     fn lines(&self, seqs: impl Iterator<Item = u64>) -> Result<BTreeMap<u64, Value>, Problem> {
         let (mut first, mut last) = (None, 0);
         for seq in seqs {

@@ -1,6 +1,6 @@
-//! What models have cost: in one run, and in all.
+//! The cost of model calls, in one run and in all.
 //!
-//! Where no model was called by Interlock itself nothing is recorded, and that is said: it is not 0.
+//! If Interlock itself called no model, nothing is recorded; the answer then says so instead of reporting 0.
 
 use std::sync::Arc;
 
@@ -21,11 +21,11 @@ use crate::{
     spent::{Costs, sum},
 };
 
-/// Runs of one page.
+/// Number of runs on one page.
 const PAGE: usize = 100;
 const PAGE_MAX: usize = 500;
 
-/// Lists what the runs of a page have cost, with the sum of those.
+/// Lists the costs of the runs on a page, with their sum.
 pub(super) async fn list(State(shared): State<Arc<Shared>>, uri: Uri) -> Answered {
     let query = Query::of(uri.query());
     let offset: usize = query.value("offset")?.unwrap_or(0);
@@ -39,7 +39,7 @@ pub(super) async fn list(State(shared): State<Arc<Shared>>, uri: Uri) -> Answere
             let mut recorded = 0;
             let mut runs = Vec::new();
             for row in fitting.iter().skip(offset).take(limit) {
-                // A run that cannot be read is listed as damaged, and hides no other.
+                // A run that cannot be read is listed without its costs, and does not hide the others.
                 let spent = shared.home.open_run(&row.id).ok();
                 let spent = spent.and_then(|log| shared.costs.of(&log, &shared.histories).ok());
                 let usage = spent.as_deref().and_then(|spent| sum(spent));
@@ -79,7 +79,7 @@ pub(super) async fn list(State(shared): State<Arc<Shared>>, uri: Uri) -> Answere
     json_reply(&found)
 }
 
-/// Says what one run has cost, by state, attempt and model.
+/// Returns the costs of one run, by state, attempt and model.
 pub(super) async fn one(
     State(shared): State<Arc<Shared>>,
     Path(id): Path<String>,

@@ -1,4 +1,4 @@
-//! A run as one file, for a page that saves it.
+//! Exports a run as one file, for a page that saves it.
 
 use std::sync::Arc;
 
@@ -16,10 +16,10 @@ use crate::{
     shared::{Settings, Shared},
 };
 
-/// Makes one file of a run, without a console that listens.
+/// Exports a run as one file, without starting a console.
 ///
 /// # Errors
-/// The run cannot be read, in a sentence for people.
+/// The run cannot be read; the error is a sentence for people.
 pub fn export(settings: Settings, run: &RunId) -> Result<Exported, String> {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
@@ -34,7 +34,7 @@ pub fn export(settings: Settings, run: &RunId) -> Result<Exported, String> {
 }
 
 pub(super) async fn save(State(shared): State<Arc<Shared>>, Path(id): Path<String>) -> Answered {
-    // It is costly, like the work on texts.
+    // An export is costly, like the work on texts, so exports take turns.
     let _turn = shared.exports.take().await?;
     let api = super::routes().with_state(Arc::clone(&shared));
     let exported = export_of(api, &shared.secrets, &RunId::new(id)).await?;
@@ -42,7 +42,7 @@ pub(super) async fn save(State(shared): State<Arc<Shared>>, Path(id): Path<Strin
     let headers = response.headers_mut();
     let kind = HeaderValue::from_static("text/html; charset=utf-8");
     headers.insert(header::CONTENT_TYPE, kind);
-    // It is saved, and never shown at the console's own address.
+    // The file is saved, and never shown under the console's own origin.
     let how = HeaderValue::from_static("attachment");
     headers.insert(header::CONTENT_DISPOSITION, how);
     Ok(response)

@@ -1,7 +1,7 @@
-//! What a tool call was, check by check, and what it would have been told elsewhere.
+//! Explains a tool call, check by check, and shows the verdict that other states would give.
 //!
-//! The recorded verdict stands as it is. Beside it the recorded call is read again by the rules that judge every
-//! call: nothing runs, nothing is recorded, and no file of the project is looked at.
+//! The recorded verdict is shown unchanged. In addition, the recorded call is judged again by the usual rules: nothing
+//! runs, nothing is recorded, and no file of the project is read.
 
 use std::sync::Arc;
 
@@ -35,9 +35,9 @@ use crate::{
     shared::{Shared, fits_a_log},
 };
 
-/// States that are offered for the same call.
+/// Maximum number of states that are offered for the same call.
 const STATES_MAX: usize = 1_000;
-/// Events after a call among which its start is looked for.
+/// Number of events after a call that are searched for its start.
 const START_WITHIN: usize = 200;
 
 pub(super) async fn why(
@@ -78,7 +78,7 @@ pub(super) async fn why(
     json_reply(&found)
 }
 
-/// Returns what calls of a run are read by: its project and its client, on this machine.
+/// Returns the scenario for the calls of a run: its project and its client, on this machine.
 pub(super) fn scenario(shared: &Shared, id: &RunId) -> Result<Scenario, Problem> {
     let row = shared.row(id)?;
     let binding = shared.home.session_of(id)?;
@@ -91,7 +91,7 @@ pub(super) fn scenario(shared: &Shared, id: &RunId) -> Result<Scenario, Problem>
     })
 }
 
-/// A verdict that is looked at.
+/// A verdict to be explained.
 struct Looked<'a> {
     shared: &'a Shared,
     log: &'a RunLog,
@@ -103,7 +103,7 @@ struct Looked<'a> {
 }
 
 impl Looked<'_> {
-    /// Says everything of the call where it was proposed.
+    /// Describes the call where it was proposed.
     fn whole(&self, recorded: &Recorded) -> Result<Value, Problem> {
         let mut found = call::why(self.machine, self.run, &recorded.event).unwrap_or_default();
         let Value::Object(fields) = &mut found else {
@@ -136,14 +136,14 @@ impl Looked<'_> {
         let facts = call_again.map(|again| {
             let mut found = explain_call(self.machine, self.run, path, again);
             if self.verdict.of_stage {
-                // What a stage may call is said by the stage, not by the rules for agents outside.
+                // The stage determines its permitted calls, not the rules for external agents.
                 (found.rule, found.instead) = (None, None);
             }
             facts(&found, &self.scenario.project_root, &self.shared.secrets)
         });
         fields.insert("facts".to_owned(), json!(facts));
         let own = machine_of(self.machine, self.run, path);
-        // What the engine says of it now, beside what it said then.
+        // The current verdict of the engine, in addition to the recorded one.
         let judged_again = call_again.filter(|_| !self.verdict.of_stage);
         let leads: Vec<Value> = exits(self.machine, self.run, path)
             .into_iter()
@@ -186,7 +186,7 @@ impl Looked<'_> {
         Ok(found)
     }
 
-    /// Says what the same call would be told in `state`.
+    /// Returns the verdict on the same call in `state`.
     fn elsewhere(&self, state: &StateName) -> Result<Value, Problem> {
         let path = self.verdict.path;
         let own = machine_of(self.machine, self.run, path);
@@ -242,7 +242,7 @@ impl Looked<'_> {
         }
     }
 
-    /// Finds the arguments that a model handed in, which are kept beside the log.
+    /// Finds the arguments from the model, which are stored beside the log.
     fn handed_in(&self) -> Result<Option<Value>, Problem> {
         if !self.verdict.of_stage {
             return Ok(None);
@@ -251,7 +251,7 @@ impl Looked<'_> {
         Ok(handed_in(self.log, self.run.seq, path, &call.id)?)
     }
 
-    /// Returns the arguments by name, secrets masked; `None`: the log keeps a line for people alone.
+    /// Returns the arguments by name, with secrets masked; `None` if the log has only a line for people.
     fn arguments(&self, handed: Option<&Value>) -> Option<Vec<Value>> {
         let parsed = serde_json::from_str::<Value>(&self.verdict.call.summary).ok();
         let whole = handed.or(parsed.as_ref())?;
@@ -270,7 +270,7 @@ impl Looked<'_> {
         )
     }
 
-    /// Returns what the call would change, line by line; empty: the log does not say.
+    /// Returns the changes by the call as lines of a difference; empty if the log does not contain them.
     fn diff(&self, handed: Option<&Value>) -> Vec<String> {
         if let Some(input) = handed {
             let lines = changes(input);
@@ -281,7 +281,7 @@ impl Looked<'_> {
         difference(self.verdict.call)
     }
 
-    /// Says how far the kernel held the line of the call, where it was started.
+    /// Returns how far the kernel confined the call's command line, if it was started.
     fn level(&self, seq: u64) -> Result<Option<Value>, Problem> {
         for recorded in self.log.events(seq + 1).take(START_WITHIN) {
             if let Event::LineConfined {
@@ -299,7 +299,7 @@ impl Looked<'_> {
     }
 }
 
-/// Lays out what a call would do.
+/// Formats the facts of a call as JSON.
 fn facts(found: &Explanation, root: &str, secrets: &interlock_tools::Secrets) -> Value {
     let commands: Vec<Value> = found
         .commands
@@ -311,7 +311,7 @@ fn facts(found: &Explanation, root: &str, secrets: &interlock_tools::Secrets) ->
                 .map(|word| secrets.masked(word).into_owned())
                 .collect();
             let mut about = json!(detail);
-            // Where the project lies says nothing of the command.
+            // The project's own path is irrelevant for the command.
             let directory = detail.directory.as_deref();
             let within = directory.map(|place| match place.strip_prefix(root) {
                 Some(rest) if rest.is_empty() || rest.starts_with('/') => {

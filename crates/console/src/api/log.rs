@@ -1,4 +1,4 @@
-//! The log of a run: windows of it, one event, the moments worth a mark, and its check.
+//! The log of a run: windows of it, single events, the timeline, and verification.
 
 use std::sync::Arc;
 
@@ -19,15 +19,15 @@ use crate::{
     signed::signed_answers,
 };
 
-/// Lines of one window of the log.
+/// Maximum number of lines in one window of the log.
 const WINDOW_MAX: usize = 1_000;
 const WINDOW: usize = 200;
-/// Marks of a timeline; where there are more, some are left out evenly.
+/// Maximum number of marks on a timeline; of more, an even selection is shown.
 const MARKS_MAX: usize = 2_000;
-/// Time without an event that a timeline tells of, and how many of them; the longest count.
+/// Minimum length of a gap on a timeline, and the maximum number of gaps; the longest are shown.
 const GAP_MS: u64 = 60_000;
 const GAPS_MAX: usize = 200;
-/// Characters of a detail that are sent.
+/// Maximum number of characters of a detail.
 const DETAIL_CHARS_MAX: usize = 600;
 
 /// Describes an event in one line.
@@ -55,7 +55,7 @@ const fn word(level: Severity) -> &'static str {
     }
 }
 
-/// Which events of a log are wanted.
+/// Selects events of a log.
 struct Filter {
     kinds: Option<Vec<String>>,
     level: Severity,
@@ -79,7 +79,7 @@ impl Filter {
         })
     }
 
-    /// Tells whether it leaves anything out.
+    /// Returns whether it excludes anything.
     fn is_narrow(&self) -> bool {
         self.kinds.is_some() || self.level > Severity::Routine || self.text.is_some()
     }
@@ -111,7 +111,7 @@ pub(super) async fn events(
             let log = shared.home.open_run(&RunId::new(id))?;
             let total = log.count()?;
             let (mut lines, mut next) = (Vec::new(), None);
-            // How many there are of those that are wanted is counted once, with the first window.
+            // The total number of matches is counted once, with the first window.
             let counts = filter.is_narrow() && from == 0;
             let mut matches = 0_u64;
             for recorded in log.events(from) {
@@ -203,11 +203,11 @@ pub(super) async fn timeline(
     json_reply(&shared.masked(found))
 }
 
-/// Finds the times without an event.
+/// Finds periods without an event.
 #[derive(Debug, Default)]
 struct Gaps {
     last_ms: Option<u64>,
-    /// Each with the event that it ended with.
+    /// Each period's length, with the event that ended it.
     found: Vec<(u64, u64)>,
 }
 

@@ -1,4 +1,4 @@
-//! Where a run stood after any of its events: states, transitions, evidence, context, limits.
+//! The state of a run after any of its events: states, transitions, evidence, context, limits.
 
 use std::sync::Arc;
 
@@ -28,7 +28,7 @@ use crate::{
     shared::Shared,
 };
 
-/// Answers with how a run stood after `at` events; `with=marks`: and with the marks of its graph.
+/// Returns the run's state after `at` events; `with=marks` adds the marks of its graph.
 pub(super) async fn state(
     State(shared): State<Arc<Shared>>,
     Path(id): Path<String>,
@@ -36,7 +36,7 @@ pub(super) async fn state(
 ) -> Answered {
     let query = Query::of(uri.query());
     let at: Option<u64> = query.value("at")?;
-    // One request for all that a moment shows: each one costs a look at the processes that ask.
+    // One request returns everything, because each request costs a check of the requesting process.
     let is_marked = query.text("with") == Some("marks");
     let found = shared
         .blocking(move |shared| {
@@ -64,7 +64,7 @@ pub(super) async fn state(
     json_reply(&shared.masked(found))
 }
 
-/// Says where a run stands, seen from the first line of execution that is open; `before`: one event earlier.
+/// Describes a run's state, from its first open region; `before` is the run one event earlier.
 fn describe(machine: &Machine, run: &Run, before: &Run) -> Value {
     let seen = report(machine, run, None);
     let mut waiting: Vec<Value> = pending(machine, run)
@@ -108,19 +108,19 @@ fn answers(run: &Run) -> Vec<Value> {
         .collect()
 }
 
-/// One event that leads on from where a line stands.
+/// An event that leads to another state.
 pub(super) struct Exit {
     pub(super) event: EventName,
     pub(super) leads: Vec<StateName>,
     /// Whether its guards hold.
     pub(super) open: bool,
-    /// Whether a person has to agree.
+    /// Whether a person must approve it.
     pub(super) approval: bool,
-    /// Which guards do not hold.
+    /// The guards that do not hold, each with its reason.
     pub(super) why: Vec<String>,
 }
 
-/// Lists what leads on from where the line at `path` stands.
+/// Lists the events that lead on from the region at `path`.
 pub(super) fn exits(machine: &Machine, run: &Run, path: &FramePath) -> Vec<Exit> {
     let seen = report(machine, run, Some(path)).events;
     seen.into_iter()
@@ -141,7 +141,7 @@ pub(super) fn exits(machine: &Machine, run: &Run, path: &FramePath) -> Vec<Exit>
         .collect()
 }
 
-/// Says whether a person must approve `event`, and which guards do not hold.
+/// Returns whether a person must approve `event`, and which guards do not hold.
 fn obstacles(
     machine: &Machine,
     run: &Run,

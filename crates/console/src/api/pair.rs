@@ -1,4 +1,4 @@
-//! How a page is let in.
+//! Pairs a page with the console.
 
 use std::sync::Arc;
 

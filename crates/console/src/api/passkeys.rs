@@ -1,4 +1,4 @@
-//! The person's passkeys: which there are, a new one, and what one is to sign.
+//! The person's passkeys: lists them, enrols a new one, and issues challenges.
 
 use std::sync::Arc;
 
@@ -25,7 +25,7 @@ use crate::{
 #[serde(deny_unknown_fields)]
 struct Nothing {}
 
-/// Lists the passkeys, and the name of the one that is to be enrolled here.
+/// Lists the passkeys, and the name of the one to be enrolled here.
 pub(super) async fn list(State(shared): State<Arc<Shared>>) -> Answered {
     let found = shared
         .blocking(|shared| {
@@ -48,7 +48,7 @@ pub(super) async fn list(State(shared): State<Arc<Shared>>) -> Answered {
     json_reply(&found)
 }
 
-/// Says what a page has to ask the browser for, to have a new passkey made.
+/// Returns the parameters for the browser to create a passkey.
 pub(super) async fn begin(State(shared): State<Arc<Shared>>, sent: Body) -> Answered {
     body::<Nothing>(sent).await?;
     let found = shared
@@ -74,7 +74,7 @@ pub(super) async fn begin(State(shared): State<Arc<Shared>>, sent: Body) -> Answ
     json_reply(&found)
 }
 
-/// Enrols a passkey that the page has had made.
+/// Enrols a passkey that the page has created.
 pub(super) async fn finish(State(shared): State<Arc<Shared>>, sent: Body) -> Answered {
     let made: Made = body(sent).await?;
     let message = shared
@@ -87,7 +87,7 @@ pub(super) async fn finish(State(shared): State<Arc<Shared>>, sent: Body) -> Ans
     if let Some(enrolment) = &shared.enrolment {
         (enrolment.done)(&message);
     }
-    // This console was opened for it.
+    // This console was opened only to enrol the passkey.
     shared.pairings.close_soon();
     json_reply(&json!({ "message": message }))
 }
@@ -103,7 +103,7 @@ fn wanted(shared: &Shared) -> Result<&str, Problem> {
     Ok(&enrolment.name)
 }
 
-/// Says what a passkey has to sign for a yes.
+/// Returns the challenge that a passkey must sign for a yes.
 pub(super) async fn challenge(
     State(shared): State<Arc<Shared>>,
     Path(id): Path<String>,

@@ -1,4 +1,4 @@
-//! The graph of a run: its picture once, and where the run stood in it at any moment.
+//! The graph of a run: the scene, and the marks of any moment.
 
 use std::sync::Arc;
 
@@ -18,7 +18,8 @@ use crate::{
     shown::Shown,
 };
 
-/// Answers with the picture, which never changes while the run goes on but by what `view` opens and folds, or with the marks of a moment in it.
+/// Returns the scene, which stays the same while the run goes on except for what `view` opens and folds, or the marks
+/// of a moment.
 pub(super) async fn graph(
     State(shared): State<Arc<Shared>>,
     Path(id): Path<String>,

@@ -1,4 +1,4 @@
-//! The list of runs, what waits in them, and one run.
+//! The list of runs, their pending requests, and single runs.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -23,10 +23,10 @@ use crate::{
     shared::{Opened, Shared, now_ms},
 };
 
-/// Runs of one page of the list.
+/// Maximum number of runs on one page of the list.
 const PAGE_MAX: usize = 500;
 const PAGE: usize = 100;
-/// States that are offered as a filter, and how many are looked at for it.
+/// Maximum number of states offered as a filter, and of those that are read to find them.
 const STATES_MAX: usize = 300;
 const STATES_READ_MAX: usize = 100_000;
 
@@ -67,12 +67,12 @@ pub(super) async fn list(State(shared): State<Arc<Shared>>, uri: Uri) -> Answere
     }))
 }
 
-/// Which runs are wanted.
+/// Selects runs.
 pub(super) struct Filter<'q> {
     query: &'q Query,
-    /// In small letters.
+    /// The text to find, in lower case.
     text: Option<String>,
-    /// When the last event was recorded at the earliest, in milliseconds since 1970.
+    /// The earliest time of the last event, in milliseconds since 1970.
     since: Option<u64>,
 }
 
@@ -114,7 +114,7 @@ impl<'q> Filter<'q> {
         status && text && recent && is("project", &row.project) && is("workflow", &row.workflow)
     }
 
-    /// Lists the states in which the runs are that all else of the filter lets through.
+    /// Lists the states of the runs that match all other criteria of the filter.
     fn states<'r>(&self, rows: &'r [RunRow]) -> BTreeSet<&'r str> {
         let wanted = rows.iter().filter(|row| self.fits_but_state(row));
         let paths = wanted.flat_map(|row| &row.state);
@@ -128,7 +128,7 @@ impl<'q> Filter<'q> {
     }
 }
 
-/// Returns the names in the path of a state: of the state itself, and of those around it.
+/// Returns the names in a state's path: of the state itself and of those that contain it.
 fn names_of(path: &str) -> impl Iterator<Item = &str> {
     path.split('/')
 }
@@ -139,7 +139,7 @@ pub(super) async fn inbox(State(shared): State<Arc<Shared>>) -> Answered {
             let rows = shared.board.rows(&shared.home)?;
             let mut all = Vec::new();
             for row in rows.iter().filter(|row| row.waiting > 0) {
-                // A run that cannot be read is listed as damaged, and hides no other.
+                // A run that cannot be read is listed as damaged, and does not hide the others.
                 if let Ok(opened) = shared.open(&row.id) {
                     all.extend(requests_of(&opened, row));
                 }
@@ -147,7 +147,7 @@ pub(super) async fn inbox(State(shared): State<Arc<Shared>>) -> Answered {
             Ok(all)
         })
         .await?;
-    // What has waited longest comes first.
+    // The oldest request comes first.
     requests.sort_by_key(|request| request.get("asked_ms").and_then(Value::as_u64));
     json_reply(&shared.masked(json!({ "requests": requests })))
 }

@@ -1,6 +1,6 @@
-//! What changes, as server-sent events: of one run with its new log lines, or of all.
+//! Streams changes as server-sent events: of one run with its new log lines, or of all runs.
 //!
-//! The id of an event is `RUN:SEQ`: a reader that comes back with it goes on exactly where it was.
+//! The id of an event is `RUN:SEQ`: a reader that reconnects with it continues exactly where it was.
 
 use std::{collections::BTreeMap, convert::Infallible, sync::Arc, time::Duration};
 
@@ -26,19 +26,19 @@ use crate::{
     shared::{Shared, fits_a_log},
 };
 
-/// Time between two looks at the store.
+/// Interval between reads of the store.
 const EVERY: Duration = Duration::from_millis(300);
-/// After so many looks without news a comment is sent, so that a reader that is gone is noticed.
+/// Number of reads without news after which a comment is sent, so that a disconnected reader is noticed.
 const QUIET_MAX: u32 = 50;
-/// Log lines of one event.
+/// Maximum number of log lines in one event.
 const LINES_MAX: usize = 500;
 
-/// One reader.
+/// A reader of the stream.
 struct Reader {
     shared: Arc<Shared>,
     bearer: String,
     follows: Follows,
-    /// What was sent of each run: how many events it had.
+    /// Number of events of each run when it was last sent.
     sent: BTreeMap<RunId, u64>,
     waiting: Option<usize>,
     _permit: OwnedSemaphorePermit,
@@ -46,7 +46,7 @@ struct Reader {
 
 enum Follows {
     All,
-    /// One run, from this event on.
+    /// One run, starting with this event.
     One(RunId, u64),
 }
 
@@ -78,7 +78,7 @@ pub(super) async fn follow(
         _permit: permit,
         shared,
     };
-    // Whatever is wrong with what is asked for is said before the stream begins.
+    // Errors in the request are reported before the stream begins.
     let first = reader.news().await?;
     let frames = stream::unfold((reader, Some(first)), |(mut reader, first)| async move {
         let frame = match first {
@@ -93,7 +93,7 @@ pub(super) async fn follow(
     Ok(response)
 }
 
-/// Reads where a reader of `run` was.
+/// Parses the position where a reader of `run` left off.
 fn after(query: &Query, run: &str) -> Result<u64, Problem> {
     let Some(after) = query.text("after") else {
         return Ok(u64::MAX);
@@ -105,7 +105,7 @@ fn after(query: &Query, run: &str) -> Result<u64, Problem> {
 }
 
 impl Reader {
-    /// Waits for news; `None`: the stream is over.
+    /// Waits for news; returns `None` if the stream has ended.
     async fn next(&mut self) -> Option<String> {
         for _ in 0..QUIET_MAX {
             sleep(EVERY).await;
@@ -120,7 +120,7 @@ impl Reader {
         Some(": still here\n\n".to_owned())
     }
 
-    /// Returns what has changed since it was asked last, as frames.
+    /// Returns the changes since the last call, as frames.
     async fn news(&mut self) -> Result<String, Problem> {
         let rows = self
             .shared
@@ -162,7 +162,7 @@ impl Reader {
         Ok(text)
     }
 
-    /// Tells how much waits for a person in all runs, where that has changed.
+    /// Adds an event with the number of pending requests in all runs, if it has changed.
     fn tell_inbox(&mut self, text: &mut String, waiting: usize) {
         if self.waiting != Some(waiting) {
             self.waiting = Some(waiting);
@@ -170,7 +170,7 @@ impl Reader {
         }
     }
 
-    /// Reads log lines from event `from` on, and says which comes after them.
+    /// Reads log lines starting with event `from`, and returns the number of the event after them.
     async fn lines(&self, id: RunId, from: u64) -> Result<(Vec<Value>, u64), Problem> {
         self.shared
             .blocking(move |shared| {
@@ -187,7 +187,7 @@ impl Reader {
     }
 }
 
-/// Writes an event of the stream. Its data is one line: JSON has no line breaks outside of texts.
+/// Writes an event of the stream. Its data is one line, because compact JSON contains no line breaks.
 fn push(text: &mut String, name: &str, id: Option<&str>, mut data: Value) {
     make_visible(&mut data);
     text.push_str(&format!("event: {name}\n"));

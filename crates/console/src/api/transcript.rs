@@ -1,6 +1,7 @@
-//! What models of a run were told, what they said, and what became of their calls; page by page.
+//! Transcripts of a run's models, page by page: their input, their messages, and the results of their calls.
 //!
-//! Put together from the events and what lies beside them by digest: nothing is told that the log does not name.
+//! A transcript is assembled from events and the texts stored beside the log by digest: it contains nothing that the
+//! log does not refer to.
 
 use std::sync::Arc;
 
@@ -27,12 +28,12 @@ use crate::{
     spoken::{Attempt, Entry},
 };
 
-/// Entries of one page.
+/// Number of entries on one page.
 const PAGE: usize = 50;
 const PAGE_MAX: usize = 200;
-/// Attempts that are listed.
+/// Maximum number of attempts that are listed.
 const ATTEMPTS_MAX: usize = 1_000;
-/// Characters of one text that are sent.
+/// Maximum number of characters of one text.
 const TEXT_CHARS_MAX: usize = 40_000;
 
 pub(super) async fn transcript(
@@ -48,7 +49,7 @@ pub(super) async fn transcript(
         .blocking(move |shared| {
             let log = shared.home.open_run(&RunId::new(id))?;
             let spoken = shared.spoken.of(&log)?;
-            // At a moment of the past nothing is told of what came after it.
+            // For a past moment, later entries are left out.
             let total = spoken.entries.partition_point(|entry| entry.seq < at);
             let attempts: Vec<Value> = spoken
                 .attempts
@@ -89,7 +90,7 @@ pub(super) async fn transcript(
     json_reply(&found)
 }
 
-/// Names the state that an attempt belongs to.
+/// Returns the name of an attempt's state.
 fn state_of(shared: &Shared, log: &RunLog, attempt: &Attempt) -> Result<String, Problem> {
     if let Some(stage) = &attempt.stage {
         return Ok(stage.clone());
@@ -99,7 +100,7 @@ fn state_of(shared: &Shared, log: &RunLog, attempt: &Attempt) -> Result<String, 
     Ok(frame.map_or_else(String::new, |frame| frame.at.to_string()))
 }
 
-/// Tells one entry, with what lies beside the log.
+/// Describes one entry, with its texts stored beside the log.
 fn told(shared: &Shared, log: &RunLog, entry: &Entry) -> Result<Value, Problem> {
     let Some(recorded) = log.events(entry.seq).next().transpose()? else {
         return Ok(json!({ "role": "gone" }));
@@ -237,7 +238,7 @@ fn told(shared: &Shared, log: &RunLog, entry: &Entry) -> Result<Value, Problem> 
     Ok(told)
 }
 
-/// Fills the texts that a stage began with again; a body whose digest is another is not told.
+/// Rebuilds the texts that a stage began with; the body is left out if its digest differs from the recorded one.
 fn beginning(
     shared: &Shared,
     log: &RunLog,
@@ -261,7 +262,7 @@ fn beginning(
     Ok((body, task))
 }
 
-/// Names the model whose answer an entry is.
+/// Returns the name of the model that gave an entry's answer.
 fn model(log: &RunLog, entry: &Entry) -> Result<Option<String>, Problem> {
     let Some(called) = entry.called else {
         return Ok(None);
@@ -275,7 +276,7 @@ fn model(log: &RunLog, entry: &Entry) -> Result<Option<String>, Problem> {
     })
 }
 
-/// Reads what lies beside the log; `None`: it is not there, or is not what it was.
+/// Reads a text stored beside the log; returns `None` if it is missing or was changed.
 fn read<T: DeserializeOwned>(log: &RunLog, digest: &Digest) -> Option<T> {
     let bytes = log.messages().read(digest).ok()?;
     serde_json::from_slice(&bytes).ok()

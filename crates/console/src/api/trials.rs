@@ -1,4 +1,4 @@
-//! Workflows that are tried: lines that are played on a text, the cases of its test files, its properties. Nothing runs.
+//! Tries out the text of a workflow: simulates lines, plays the cases of test files, proves properties. Nothing runs.
 
 use std::{path::Path, sync::Arc};
 
@@ -19,12 +19,12 @@ use crate::{
     workflows,
 };
 
-/// Lines that are played at once.
+/// Maximum number of lines in one simulation.
 const LINES_MAX: usize = 500;
 
-/// Plays lines on a text; nothing runs and nothing is recorded.
+/// Simulates lines on a text; nothing runs and nothing is recorded.
 ///
-/// `marks` are those of the graph, first of the start and then after each answer.
+/// `marks` are those of the graph, first at the start and then after each answer.
 pub(super) async fn simulate(State(shared): State<Arc<Shared>>, body: Body) -> Answered {
     let draft: Draft = super::long_body(body).await?;
     if draft.lines.len() > LINES_MAX {
@@ -39,7 +39,7 @@ pub(super) async fn simulate(State(shared): State<Arc<Shared>>, body: Body) -> A
     json_reply(&found)
 }
 
-/// Loads the machine of a text, and says what is wrong where it has none.
+/// Loads the machine of a text and passes it to `work`, or returns the diagnostics.
 fn with_machine(
     shared: &Shared,
     draft: &Draft,
@@ -57,7 +57,7 @@ fn broken(found: &[Diagnostic]) -> Value {
     json!({ "ok": false, "diagnostics": found })
 }
 
-/// Begins a run that is played.
+/// Begins a simulated run.
 fn begin(machine: &Machine, begun: &Begun) -> Result<Simulation, Problem> {
     let level = match begun.level.as_deref() {
         None => Scenario::default().level,
@@ -103,7 +103,7 @@ fn played(machine: &Machine, draft: &Draft) -> Result<Value, Problem> {
     Ok(json!({ "ok": true, "answers": answers, "marks": marked }))
 }
 
-/// Answers one line; where it says what it expects, with the differences.
+/// Answers one line; if the line has an `expect`, the answer includes the differences.
 fn answer(simulation: &mut Simulation, line: &Value) -> Result<Value, String> {
     let (line, expect) = match line {
         Value::String(short) => (short_form(short)?, None),
@@ -116,7 +116,7 @@ fn answer(simulation: &mut Simulation, line: &Value) -> Result<Value, String> {
     shown(&answer, differ)
 }
 
-/// Takes what is expected away from a step of a test file.
+/// Splits the expectation from a step of a test file.
 fn split(step: &Value) -> Result<(Value, Option<Object>), String> {
     let mut line = step.clone();
     let fields = line.as_object_mut();
@@ -135,7 +135,7 @@ fn shown(answer: &OutputLine, differ: Option<Vec<String>>) -> Result<Value, Stri
     Ok(value)
 }
 
-/// Plays the cases of the test files that are about a text's workflow.
+/// Plays the cases of the test files that refer to the draft's file.
 pub(super) async fn cases(State(shared): State<Arc<Shared>>, body: Body) -> Answered {
     let draft: Draft = super::long_body(body).await?;
     let found = shared
@@ -152,7 +152,7 @@ pub(super) async fn cases(State(shared): State<Arc<Shared>>, body: Body) -> Answ
     json_reply(&found)
 }
 
-/// Proves the properties of a text, with a run that breaks each one that fails.
+/// Proves the properties of a text; each failed one comes with a run that breaks it.
 pub(super) async fn prove(State(shared): State<Arc<Shared>>, body: Body) -> Answered {
     let draft: Draft = super::long_body(body).await?;
     let found = shared

@@ -1,5 +1,5 @@
-//! What the person's trust rests on: who is in, what of the protected was touched, what the kernel holds, and
-//! whether the clients here are guarded.
+//! Shows what a person's trust depends on: paired pages, changes of protected things, the confinement by the kernel,
+//! and whether the local clients are guarded.
 
 use std::{sync::Arc, time::Duration};
 
@@ -20,17 +20,17 @@ use crate::{
     shared::Shared,
 };
 
-/// Runs whose logs are looked through for what touched protected things, the newest.
+/// Maximum number of runs whose logs are searched for alarms, the newest first.
 const RUNS_MAX: usize = 200;
-/// Such events that are listed, the newest.
+/// Maximum number of alarms that are listed, the newest first.
 const EVENTS_MAX: usize = 500;
 
-/// A body that says nothing.
+/// An empty body.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Nothing {}
 
-/// Lists the pages that are in.
+/// Lists the paired pages.
 pub(super) async fn pairings(State(shared): State<Arc<Shared>>, headers: HeaderMap) -> Answered {
     let own = bearer(&headers).unwrap_or_default();
     let all: Vec<Value> = shared
@@ -54,7 +54,7 @@ fn ms(time: Duration) -> u64 {
     u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
 }
 
-/// Ends a page's access.
+/// Revokes a page's access.
 pub(super) async fn end_pairing(
     State(shared): State<Arc<Shared>>,
     Path(id): Path<String>,
@@ -67,7 +67,7 @@ pub(super) async fn end_pairing(
     }
 }
 
-/// Lists what happened to protected things, the newest first.
+/// Lists the events about protected things, the newest first.
 pub(super) async fn changes(State(shared): State<Arc<Shared>>) -> Answered {
     let found = shared
         .blocking(move |shared| {
@@ -89,7 +89,7 @@ pub(super) async fn changes(State(shared): State<Arc<Shared>>) -> Answered {
                         fields.insert("run".to_owned(), json!(row.id));
                         fields.insert("run_name".to_owned(), json!(row.name));
                         fields.insert("workflow".to_owned(), json!(row.workflow));
-                        // A run that stands still because of it waits for a person.
+                        // A run that is paused because of a change waits for a person.
                         fields.insert("waits".to_owned(), json!(row.status == "paused"));
                     }
                     alarm
@@ -111,7 +111,7 @@ pub(super) async fn changes(State(shared): State<Arc<Shared>>) -> Answered {
     json_reply(&shared.masked(found))
 }
 
-/// Says how far the kernel holds shell lines here, seen by trying.
+/// Returns how far the kernel confines shell lines on this machine, determined by trying.
 pub(super) async fn machine(State(shared): State<Arc<Shared>>) -> Answered {
     // The kernel stays the same while the console runs.
     let look = |shared: &Shared| Ok(shared.reached.get_or_init(probe).clone());
@@ -130,7 +130,7 @@ pub(super) async fn machine(State(shared): State<Arc<Shared>>) -> Answered {
     }))
 }
 
-/// Examines the clients here, as `interlock doctor` does; it starts them, their hooks and their servers.
+/// Examines the local clients, as `interlock doctor` does; it starts them, their hooks and their servers.
 pub(super) async fn doctor(State(shared): State<Arc<Shared>>, sent: Body) -> Answered {
     body::<Nothing>(sent).await?;
     let Report { clients, checks } = shared

@@ -1,4 +1,4 @@
-//! The log of a run judged under another workflow: nothing runs, and nothing is written.
+//! Judges the log of a run under another workflow: nothing runs, and nothing is written.
 
 use std::sync::Arc;
 
@@ -21,21 +21,21 @@ use crate::{
     workflows,
 };
 
-/// Differences of one window.
+/// Maximum number of differences in one window.
 const WINDOW_MAX: usize = 1_000;
 const WINDOW: usize = 200;
 
-/// Which workflow judges, and what of its answer is wanted.
+/// The workflow to judge by, and the window of differences to return.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Asked {
-    /// The project whose workflows are meant; none: that of the run.
+    /// The project whose workflows are used; `None` for that of the run.
     #[serde(default)]
     project: Option<String>,
-    /// A workflow in the list, as its file is now.
+    /// A listed workflow, as its file is now.
     #[serde(default)]
     workflow: Option<String>,
-    /// Or a text that the page holds, with the file that it is one of.
+    /// Alternatively, the file name of a draft, with its `text`.
     #[serde(default)]
     file: Option<String>,
     #[serde(default)]
@@ -64,7 +64,7 @@ impl From<CannotJudge> for Problem {
     }
 }
 
-/// Says what comes out differently under the other workflow.
+/// Returns the differences under the other workflow.
 pub(super) async fn what_if(
     State(shared): State<Arc<Shared>>,
     Path(id): Path<String>,
@@ -85,7 +85,7 @@ fn answer(shared: &Shared, id: &RunId, asked: Asked) -> Result<Value, Problem> {
     let scenario = scenario(shared, id)?;
     let project = match asked.project {
         Some(project) => Some(project),
-        // A project that is gone has no workflows; those of the console's own are offered then.
+        // A project that no longer exists has no workflows; those of the console's own project are used instead.
         None => std::path::Path::new(&scenario.project_root)
             .is_dir()
             .then(|| scenario.project_root.clone()),

@@ -1,4 +1,4 @@
-//! Workflows: the files, what is wrong with a text, its picture, edits of it, and how calls would fare. Nothing runs.
+//! Workflow files: lists, reads and writes them; checks, draws and edits texts. Nothing runs.
 
 use std::sync::Arc;
 
@@ -25,7 +25,7 @@ use crate::{
     workflows,
 };
 
-/// Operations that are carried out at once.
+/// Maximum number of operations in one edit.
 const OPERATIONS_MAX: usize = 100;
 
 pub(super) async fn list(State(shared): State<Arc<Shared>>, uri: Uri) -> Answered {
@@ -61,7 +61,7 @@ struct Written {
     text: String,
 }
 
-/// Writes a workflow, if it is still what `If-Match` stands for; runs that go on keep their copy.
+/// Writes a workflow, if its text still matches `If-Match`; open runs keep their copy.
 pub(super) async fn write(
     State(shared): State<Arc<Shared>>,
     Path(name): Path<String>,
@@ -88,49 +88,49 @@ pub(super) async fn write(
     json_reply(&json!({ "etag": etag }))
 }
 
-/// A text that the page holds, saved or not.
+/// A workflow text in the page, saved or not.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Draft {
     #[serde(default)]
     pub(super) project: Option<String>,
-    /// The file of a workflow in the list, or the name of a shipped one; it says whether the text is JSON, and where
-    /// files beside it are looked for.
+    /// The file of a listed workflow, or the name of a shipped one; it determines whether the text is JSON, and where
+    /// relative files are looked up.
     pub(super) file: String,
     text: String,
     /// One of several workflows in the file.
     #[serde(default)]
     pub(super) machine: Option<String>,
-    /// One of the machines below its `machines`, for edits and for what a form shows.
+    /// One of the machines below its `machines`, for edits and for the form.
     #[serde(default)]
     inner: Option<String>,
-    /// What of its graph is opened and folded.
+    /// The nodes of its graph that are opened or folded.
     #[serde(default)]
     view: Shown,
-    /// What is done to it.
+    /// The operations to apply.
     #[serde(default)]
     operations: Vec<Operation>,
-    /// Lines as `interlock simulate` takes them; a text is one in short, such as `Bash ls` or `READY`.
+    /// Lines as for `interlock simulate`; a string is a line in short form, such as `Bash ls` or `READY`.
     ///
-    /// One may have an `expect`, as the steps of test files have.
+    /// A line may have an `expect`, as the steps of test files do.
     #[serde(default)]
     pub(super) lines: Vec<Value>,
-    /// What the run that is played begins with.
+    /// The beginning of the simulated run.
     #[serde(default)]
     pub(super) begun: Begun,
 }
 
-/// What a run that is played begins with.
+/// The beginning of a simulated run.
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Begun {
-    /// What patches the context.
+    /// Data that patches the context.
     #[serde(default)]
     pub(super) data: Map<String, Value>,
-    /// What a conversation begins with.
+    /// The first message of a conversation.
     #[serde(default)]
     pub(super) conversation: String,
-    /// The level at which shell lines are held.
+    /// The level of confinement for shell lines.
     #[serde(default)]
     pub(super) level: Option<String>,
 }
@@ -140,7 +140,7 @@ impl Draft {
         Source::new(self.file.clone(), self.text.clone())
     }
 
-    /// Names the machine that edits are about: one of several workflows, one below `machines`, or both.
+    /// Returns the name of the machine to edit: one of several workflows, one below `machines`, or both.
     fn edited(&self) -> Option<String> {
         match (&self.machine, &self.inner) {
             (Some(machine), Some(inner)) => Some(format!("{machine}/{inner}")),
@@ -149,7 +149,7 @@ impl Draft {
     }
 }
 
-/// Says what is wrong with a text.
+/// Returns the diagnostics of a text.
 pub(super) async fn check(State(shared): State<Arc<Shared>>, body: Body) -> Answered {
     let draft: Draft = super::long_body(body).await?;
     let found = shared
@@ -165,7 +165,7 @@ pub(super) async fn check(State(shared): State<Arc<Shared>>, body: Body) -> Answ
     json_reply(&found)
 }
 
-/// Answers with the JSON Schema of a format.
+/// Returns the JSON Schema of a format.
 pub(super) async fn schema(uri: Uri) -> Answered {
     let query = Query::of(uri.query());
     let found = match query.text("format") {
@@ -178,7 +178,7 @@ pub(super) async fn schema(uri: Uri) -> Answered {
     json_reply(&found)
 }
 
-/// Draws a text, if it is a workflow, and says where its states stand, if it can be read.
+/// Draws a text if it is a workflow, and returns the places of its states if it can be parsed.
 pub(super) async fn layout(State(shared): State<Arc<Shared>>, body: Body) -> Answered {
     let draft: Draft = super::long_body(body).await?;
     let found = shared
@@ -205,7 +205,7 @@ pub(super) async fn layout(State(shared): State<Arc<Shared>>, body: Body) -> Ans
     json_reply(&found)
 }
 
-/// Carries operations out on a text; nothing is written.
+/// Applies operations to a text; nothing is written to disk.
 pub(super) async fn edit(State(shared): State<Arc<Shared>>, body: Body) -> Answered {
     let draft: Draft = super::long_body(body).await?;
     if draft.operations.len() > OPERATIONS_MAX {

@@ -33,7 +33,7 @@ pub enum Undo {
 }
 
 impl OutputBefore {
-    /// Tells whether `name` identifies this output by something other than its state's own name.
+    /// Returns whether `name` identifies this output by something other than its state's own name.
     fn is_titled(&self, name: &str) -> bool {
         let Some(shown) = self.shown.as_deref() else {
             return false;
@@ -200,7 +200,7 @@ fn output_of_holder(run: &Run, path: &FramePath) -> Option<OutputBefore> {
     })
 }
 
-/// Tells whether a region has not begun its first state yet.
+/// Returns whether a region has not begun its first state yet.
 fn is_untouched(holder: &Frame, line: &Frame) -> bool {
     line.line.steps == holder.line.steps + 1
         && line.stay.effect().is_none()

@@ -54,7 +54,7 @@ impl<'a> Work<'a> {
     }
 }
 
-/// Tells whether `new` has the current states of `frame` and the frames below it, with activities of the same kind.
+/// Returns whether `new` has the current states of `frame` and the frames below it, with activities of the same kind.
 fn fits(old: &Machine, new: &Machine, frame: &Frame) -> bool {
     let (Some(was), Some(is)) = (frame.state(old), frame.state(new)) else {
         return false;

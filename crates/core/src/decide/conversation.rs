@@ -242,7 +242,7 @@ impl Work<'_> {
     }
 }
 
-/// Tells whether two regions belong to one fork.
+/// Returns whether two regions belong to one fork.
 fn is_beside(one: &FramePath, other: &FramePath) -> bool {
     let parent = |path: &FramePath| path.split_last().map(|(parent, _)| parent);
     parent(one) == parent(other)

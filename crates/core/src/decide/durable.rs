@@ -140,14 +140,14 @@ impl Work<'_> {
         effect.is_some_and(|effect| effect.at == RunningAt::Lost)
     }
 
-    /// Tells whether `wanted` names the frame at `path`, by its path or as shown; `None` names any frame.
+    /// Returns whether `wanted` names the frame at `path`, by its path or as shown; `None` names any frame.
     pub(super) fn is_named(&self, path: &FramePath, wanted: Option<&str>) -> bool {
         wanted.is_none_or(|wanted| {
             path.to_string() == wanted || shown_path(self.machine, &self.run, path) == wanted
         })
     }
 
-    /// Tells whether a run of steps has failed or was cancelled, so that it can continue.
+    /// Returns whether a run of steps has failed or was cancelled, so that it can continue.
     pub(super) fn is_resumable(&self) -> bool {
         let ended = match &self.run.phase {
             Phase::Cancelled => true,

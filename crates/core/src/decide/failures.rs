@@ -16,7 +16,7 @@ use crate::{
 };
 
 impl Work<'_> {
-    /// Tells whether failures are stored in the run, for texts that name them and for reopening.
+    /// Returns whether failures are stored in the run, for texts that name them and for reopening.
     ///
     /// In a guarded run, only the frame above learns of a failure.
     const fn reports_failures(&self) -> bool {
@@ -139,7 +139,7 @@ impl Work<'_> {
         }
     }
 
-    /// Tells whether the state at `path` has a transition for a failure with `cause`.
+    /// Returns whether the state at `path` has a transition for a failure with `cause`.
     fn has_handler(&self, path: &FramePath, cause: &Cause) -> bool {
         let Ok((frame, machine)) = self.stand(path) else {
             return false;

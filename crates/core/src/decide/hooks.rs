@@ -23,7 +23,8 @@ impl Work<'_> {
         Ok(true)
     }
 
-    /// Tells whether the state entered at `path` may not begin: its region has too many states, or a person is asked first.
+    /// Returns whether the state entered at `path` may not begin: its region has too many states, or a person is asked
+    /// first.
     pub(super) fn on_enter(&mut self, path: &FramePath) -> Result<bool, Refusal> {
         Ok(self.line_too_long(path)? || self.ask_before_entry(path)?)
     }

@@ -171,7 +171,7 @@ impl Work<'_> {
     }
 }
 
-/// Tells whether a call may write and its end is unknown.
+/// Returns whether a call may write and its end is unknown.
 fn is_pending_write(call: &OpenCall) -> bool {
     let settled = call
         .line

@@ -69,7 +69,7 @@ impl Work<'_> {
         Ok(Reply::Accepted)
     }
 
-    /// Tells whether a change is new: neither waiting for a person nor accepted by one.
+    /// Returns whether a change is new: neither waiting for a person nor accepted by one.
     fn is_news(&self, change: &ProtectedChange) -> bool {
         let run = &self.run;
         let waits = run.changed.iter().any(|known| known == change);

@@ -36,7 +36,7 @@ impl Work<'_> {
         parallel.meets().then_some(parent)
     }
 
-    /// Tells whether the frame at `path` is a region that converges or that of an item.
+    /// Returns whether the frame at `path` is a region that converges or that of an item.
     pub(in crate::decide) fn is_line(&self, path: &FramePath) -> bool {
         self.meets(path).is_some() || self.items_around(path).is_some()
     }

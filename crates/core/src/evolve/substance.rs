@@ -11,7 +11,7 @@ use crate::{
 
 /// Marks the open calls whose reports a new call with `marks` may write.
 ///
-/// Tells whether an open call may write a report of the new call.
+/// Returns whether an open call may write a report of the new call.
 pub(super) fn overlaps(run: &mut Run, marks: &CallMarks) -> bool {
     if !may_write(marks) {
         return false;
@@ -41,7 +41,7 @@ pub(super) fn begins_late(run: &mut Run, index: usize) {
     );
 }
 
-/// Tells whether a call may write a file; a shell line always may.
+/// Returns whether a call may write a file; a shell line always may.
 fn may_write(marks: &CallMarks) -> bool {
     marks.shell || marks.writes
 }

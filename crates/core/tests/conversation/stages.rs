@@ -1,4 +1,4 @@
-//! Stages of a model in a conversation: attempts and waits, what is condensed before one, and the calls of a message.
+//! Model stages in a conversation: attempts and waits, condensing before a stage, and the calls of a message.
 
 use interlock_core::{
     Reply,
@@ -64,7 +64,7 @@ fn a_model_is_called_again_on_the_same_transcript_after_the_waits_of_the_policy(
     let task = stage_task(&driven.machine, &driven.run, &FramePath::root());
     assert_eq!(task, Some(Ok("Look at 1".to_owned())));
     let mut tried = Vec::new();
-    // The fourth says how long it wants to be left alone, beyond what the policy allows.
+    // The fourth requests a longer wait than the policy allows.
     for after_ms in [None, None, Some(7_000), Some(90_000), None] {
         assert_eq!(driven.stage(call()), Reply::Accepted);
         tried.push(driven.now_ms);
@@ -129,7 +129,7 @@ fn a_long_conversation_is_condensed_once_before_a_stage_sees_it() {
     assert!(matches!(next(&driven), Some(Step::Model { turn: 1, .. })));
 }
 
-/// A stage in mode `yolo` whose model has proposed `calls` in one message.
+/// Starts a stage in mode `yolo` whose model has proposed `calls` in one message.
 fn stage_with(calls: Vec<MessageCall>) -> Driven {
     let states = json!({ "a": stage(true, json!(null)), "end": end() });
     let mut machine = machine("a", false, states);
@@ -148,7 +148,7 @@ fn stage_with(calls: Vec<MessageCall>) -> Driven {
     driven
 }
 
-/// A call of a server's tool, which mode `yolo` lets pass.
+/// Returns the proposal of a server tool's call, which mode `yolo` allows.
 fn proposed(id: &CallId, tool: &str, digest: &str) -> StageCommand {
     StageCommand::Propose(Box::new(ToolCall {
         id: id.clone(),

@@ -1,4 +1,4 @@
-//! Transitions of a state's own events that a person has to approve.
+//! Transitions by a state's own events that a person has to approve.
 
 use interlock_core::{
     Reply,
@@ -27,7 +27,8 @@ fn answer(yes: bool, note: Option<&str>) -> CommandKind {
     }
 }
 
-/// A task, a called machine and a fork, each of which goes on when a person says so; with the path of its last step.
+/// Returns a task, a called machine and a fork, each of which continues after an approval, with the path of its last
+/// step.
 fn shapes() -> [(Value, &'static str); 3] {
     let after = task(&plain("after"), &json!({"done": end()}), &json!({}));
     let one = task(
@@ -71,7 +72,7 @@ fn what_ended_waits_for_a_person_before_it_goes_on() {
         let waiting = pending(&driven.machine, &driven.run);
         assert_eq!(waiting.len(), 1, "{last}");
         assert_eq!(waiting[0].request.transition().unwrap().message, "go on?");
-        // It has ended, and ends no second time.
+        // It has ended, and cannot end again.
         for path in [None, Some(path.clone())] {
             let again = driven.ask(CommandKind::EndActivity {
                 path,

@@ -1,4 +1,4 @@
-//! Branches that settle, and what goes on after one failed.
+//! Branches that settle, and the continuation after one failed.
 
 use interlock_core::{Reply, command::CommandKind, event::Event};
 use serde_json::{Value, json};
@@ -201,7 +201,7 @@ fn a_fork_may_fail_with_a_code_of_its_own() {
 
 #[test]
 fn a_fork_that_leads_to_another_one_opens_all_of_its_branches() {
-    // Branches that end in a state of the machine, and such that end by themselves.
+    // Branches that end in a state of the machine, and branches that end by themselves.
     for ends_in_a_state in [true, false] {
         let on = if ends_in_a_state { to("over") } else { end() };
         let terminal = if ends_in_a_state { "over" } else { "" };

@@ -1,4 +1,4 @@
-//! A durable run that is driven by hand, and the machines it is driven through.
+//! A durable run that the test drives, and its machines.
 
 use interlock_core::{
     Reply,
@@ -13,7 +13,7 @@ use interlock_core::{
 use interlock_expr::text::Places;
 use serde_json::{Value, json};
 
-/// A run that is driven by hand.
+/// A run that the test drives.
 pub(crate) struct Driven {
     pub(crate) machine: Machine,
     pub(crate) run: Run,
@@ -53,7 +53,7 @@ impl Driven {
         };
         let decision = decide(&self.machine, &self.run, &command);
         for event in decision.events {
-            // What is folded is what the log gives back.
+            // Events are folded as they are read back from the log.
             let text = serde_json::to_string(&event).unwrap();
             let event: Event = serde_json::from_str(&text).unwrap();
             let run = std::mem::replace(&mut self.run, Run::new(RunId::new("r")));
@@ -74,7 +74,7 @@ impl Driven {
         effects(&self.machine, &self.run)
     }
 
-    /// Returns the paths of what is to be carried out, with its input's `command`.
+    /// Returns the paths of the effects to run, with the `command` of their input.
     pub(crate) fn running(&self) -> Vec<(String, String)> {
         self.effects()
             .into_iter()
@@ -103,7 +103,7 @@ impl Driven {
         });
     }
 
-    /// Returns the code a run ended with.
+    /// Returns the exit code of a run that has ended.
     pub(crate) fn code(&self) -> Option<u8> {
         match &self.run.phase {
             Phase::Ended {
@@ -126,7 +126,7 @@ pub(crate) fn key(name: &str) -> Value {
     json!([{ "hole": { "key": name } }])
 }
 
-/// A state that runs a shell line and leads on by the rules given.
+/// Returns a state that runs a shell line, with these transitions.
 pub(crate) fn task(command: &Value, on: &Value, more: &Value) -> Value {
     let mut state = json!({
         "activity": { "task": { "kind": { "program": "bash" }, "input": { "object": { "command": { "text": command } } } } },
@@ -146,7 +146,7 @@ pub(crate) fn end() -> Value {
     json!({ "transitions": [{ "target": { "end": "success" } }] })
 }
 
-/// Error rules: each code with its state, then the rest.
+/// Returns error rules: a state for each code, then the rest.
 pub(crate) fn on_codes(codes: &[(i64, &str)], rest: Option<&str>) -> Value {
     let mut transitions: Vec<Value> = codes
         .iter()

@@ -1,4 +1,4 @@
-//! Effects: started, tried again, lost, cancelled; texts, variables and files.
+//! Effects: started, retried, lost, cancelled; texts, variables and files.
 
 use interlock_core::{
     Reply,

@@ -1,4 +1,4 @@
-//! Whatever comes between, a run of steps comes to the same end, and nothing that was done is done again.
+//! Whatever interrupts it, a durable run reaches the same end, and no finished work is repeated.
 
 use std::collections::BTreeMap;
 
@@ -14,12 +14,12 @@ use crate::durable::{
     items::each,
 };
 
-/// What comes between two steps of a run.
+/// An interruption between two steps of a run.
 #[derive(Debug, Clone, Copy)]
 enum Between {
     /// The runner ends, and another takes over.
     Crash,
-    /// A person cancels the run, and opens it again.
+    /// A person cancels the run, and reopens it.
     Cancel,
     /// A person moves the run to another version of its workflow, with the same states.
     Adopt,
@@ -27,7 +27,7 @@ enum Between {
     Pause,
 }
 
-/// How a command ends: `fails CODE TRIES` fails with that code as often, all others put out what they are.
+/// Returns a command's outcome: `fails CODE TRIES` fails with that code this many times, all others output themselves.
 fn outcome(effect: &Effect) -> ActivityOutcome {
     let command = effect.input.get("command").and_then(Value::as_str);
     let words: Vec<&str> = command.unwrap_or_default().split(' ').collect();
@@ -85,16 +85,16 @@ fn interrupt(driven: &mut Driven, between: Between) {
     }
 }
 
-/// What a run came to.
+/// The end of a run.
 #[derive(Debug, PartialEq)]
 struct End {
     code: Option<u8>,
     context: Value,
-    /// How often the activity of each frame ended well.
+    /// How often the activity of each frame succeeded.
     done: BTreeMap<String, usize>,
 }
 
-/// Plays a run to its end, with something between after `at` of its steps; `None`: it had ended before.
+/// Plays a run to its end, with an interruption after `at` steps; returns `None` if it had ended before.
 fn played(whole: &Value, between: Option<(Between, usize)>) -> Option<End> {
     let mut driven = Driven::start(whole.clone());
     let mut interrupted = between.is_none();
@@ -109,7 +109,7 @@ fn played(whole: &Value, between: Option<(Between, usize)>) -> Option<End> {
         }
         let effects = driven.effects();
         let running = |effect: &&Effect| effect.status == EffectStatus::Running;
-        // The one begun last: branches do not end in the order in which they began.
+        // The one that began last, because branches need not end in the order in which they began.
         if let Some(effect) = effects.iter().rev().find(running) {
             driven.accept(CommandKind::EndActivity {
                 path: Some(effect.path.clone()),
@@ -144,7 +144,7 @@ fn played(whole: &Value, between: Option<(Between, usize)>) -> Option<End> {
     interrupted.then_some(end)
 }
 
-/// Runs of steps of each shape.
+/// Returns durable runs of each shape.
 fn shapes(on_crash: &str) -> Vec<(&'static str, Value)> {
     let step = |command: &Value, on: &Value, name: &str| {
         let more = json!({

@@ -1,4 +1,4 @@
-//! Limits: as many as may be pass, and one more does not; what a test compares.
+//! Limits are exact: the maximum passes, and one more does not; and comparisons in tests.
 
 use interlock_core::{
     command::{ActivityOutcome, CommandKind},
@@ -10,14 +10,14 @@ use serde_json::{Value, json};
 
 use crate::durable::driven::{Driven, called, end, key, machine, on_codes, plain, task, to};
 
-/// The same machine with one limit of its own.
+/// Returns the machine with another limit.
 fn limited(mut machine: Value, limit: &str, most: usize) -> Value {
     machine["limits"] = serde_json::to_value(Limits::default()).unwrap();
     machine["limits"][limit] = json!(most);
     machine
 }
 
-/// States that lead on by themselves, one after the other, and then a task.
+/// Returns states that continue by themselves, one after the other, and then a task.
 fn chain(tests: usize) -> Value {
     let mut states = serde_json::Map::new();
     for number in 0..tests {

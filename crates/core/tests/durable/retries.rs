@@ -1,4 +1,4 @@
-//! When a failed attempt is made again.
+//! The times of retries after failed attempts.
 
 use interlock_core::{
     Reply,
@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use crate::durable::driven::{Driven, end, machine, plain, task};
 
-/// Fails the only task of a run at a moment; returns how long after it the next attempt begins.
+/// Fails the only task of a run at a moment; returns the delay until the next attempt.
 fn wait(jitter: bool, at_ms: u64) -> u64 {
     let retry = json!({ "attempts": 3, "wait_ms": 2_000, "backoff": "1", "wait_max_ms": 9_000, "jitter": jitter });
     let states: Value = json!({

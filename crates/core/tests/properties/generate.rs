@@ -44,7 +44,7 @@ pub(crate) fn machine(dice: &mut Dice) -> Machine {
         let mut called = plain_machine(dice, name, false);
         if dice.one_in(2) {
             add_call(dice, &mut called);
-            // Calls that begin with calls may have no end.
+            // Calls that begin with calls may be endless.
             if dice.one_in(3) {
                 called.initial = StateName::new("call");
             }
@@ -148,7 +148,7 @@ fn seen(since: Since) -> Guard {
     Guard::Evidence(EvidenceGuard::of(of, since))
 }
 
-/// Events that nobody asks for: whether they are ready tells what evidence there is.
+/// Adds events that are never requested: whether they are ready shows the evidence.
 fn probes(on: &mut IndexMap<EventName, Rule>) {
     for (name, since) in [
         ("edit?", Since::LastEdit),
@@ -446,7 +446,7 @@ fn agent(dice: &mut Dice) -> Option<AgentId> {
 }
 
 fn call(dice: &mut Dice, step: u64) -> ToolCall {
-    // What was seen of calls is asked of these two.
+    // Guards require evidence of these two.
     let tool = if dice.one_in(2) {
         *pick(dice, &["Read", "Edit"])
     } else {
@@ -492,7 +492,7 @@ fn call(dice: &mut Dice, step: u64) -> ToolCall {
     }
 }
 
-/// Names a call that may have been proposed before.
+/// Returns the id of a call that may have been proposed before.
 fn earlier(dice: &mut Dice, step: u64) -> CallId {
     CallId::new(format!("c{}", dice.number_below(step + 1)))
 }

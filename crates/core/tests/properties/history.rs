@@ -1,6 +1,6 @@
-//! A second opinion on what was seen of calls: who reads a log from its start would say the same.
+//! An independent model of the observations of calls, derived from the log.
 //!
-//! It keeps every call and every edit instead of the newest, and works out at each question what they mean.
+//! It stores every call and every edit instead of the newest, and evaluates them for each query.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -12,22 +12,22 @@ use interlock_core::{
     run::Run,
 };
 
-/// Everything that a log says of calls.
+/// Everything that a log contains about calls.
 #[derive(Debug, Default)]
 pub(crate) struct History {
-    /// How many events there were.
+    /// Number of events.
     seq: u64,
     calls: Vec<Played>,
     /// When something was edited.
     edits: Vec<u64>,
-    /// Calls that ran, by the stay in which they were let run.
+    /// Number of calls that ran, by the stay in which they were allowed.
     counts: BTreeMap<Stay, u64>,
     /// Bytes of results, and files, by the stay in which their call began.
     bytes: BTreeMap<Stay, u64>,
     files: BTreeMap<Stay, BTreeSet<String>>,
 }
 
-/// Stands for the tool of a call that counts for nothing.
+/// The tool name of a call that does not count.
 const CONTROL: &str = "";
 
 /// A frame from one entry of a state to the next.
@@ -43,12 +43,12 @@ struct Played {
     files: Vec<String>,
     /// Whether it waits for a person.
     asked: bool,
-    /// Whether the client told of its end, or a transition took it for ended.
+    /// Whether the client reported its end, or a transition assumed it.
     told: bool,
     /// Whether its line was started, and whether that has ended.
     started: bool,
     over: bool,
-    /// How it ended, as far as that counts.
+    /// Its result, as far as that counts.
     ok: Option<bool>,
 }
 
@@ -57,14 +57,14 @@ impl Played {
         self.tool == "Edit"
     }
 
-    /// Tells whether what it does may still be to come.
+    /// Returns whether its effects may still happen.
     fn runs(&self) -> bool {
         !self.asked && self.ok.is_none()
     }
 }
 
 impl History {
-    /// Takes in an event; `run` is as it was before.
+    /// Adds an event; `run` is the run before it.
     pub(crate) fn follow(&mut self, run: &Run, event: &Event) {
         self.seq += 1;
         match event {
@@ -142,7 +142,7 @@ impl History {
         }
     }
 
-    /// Counts a call from now on; where a person was asked, its coming is the yes.
+    /// Counts a call from now on; if a person was asked, its start is the approval.
     fn admit(&mut self, run: &Run, at: usize) {
         let call = &mut self.calls[at];
         if !std::mem::take(&mut call.asked) {
@@ -174,7 +174,7 @@ impl History {
                 self.edits.push(self.seq);
             }
         }
-        // What was only taken for ended may still tell of its end.
+        // The end of a call that was only assumed may still be reported.
         call.told = !assumed;
     }
 
@@ -204,7 +204,7 @@ impl History {
         }
     }
 
-    /// Finds the call of an id that may still be told of.
+    /// Finds the call with an id that may still be reported.
     fn of(&self, id: &CallId) -> Option<usize> {
         let told = |call: &Played| call.told && (!call.started || call.over);
         self.calls
@@ -212,7 +212,7 @@ impl History {
             .position(|call| call.id == *id && !told(call))
     }
 
-    /// Tells whether a call of `Read` was seen to end well, late enough.
+    /// Returns whether a call of `Read` was observed to succeed, recently enough.
     pub(crate) fn has_read(&self, since: Since, entered: u64) -> bool {
         let reads = || self.calls.iter().filter(|call| call.tool == "Read");
         let newest = reads()
@@ -234,22 +234,22 @@ impl History {
         !newer_runs && late_enough
     }
 
-    /// Returns how many calls ran in a stay.
+    /// Returns the number of calls that ran in a stay.
     pub(crate) fn calls(&self, stay: &Stay) -> u64 {
         self.counts.get(stay).copied().unwrap_or(0)
     }
 
-    /// Returns the bytes of results of a stay.
+    /// Returns the number of bytes of a stay's results.
     pub(crate) fn bytes(&self, stay: &Stay) -> u64 {
         self.bytes.get(stay).copied().unwrap_or(0)
     }
 
-    /// Returns the files that a stay has touched; `None`: none.
+    /// Returns the files that a stay has touched; `None` if there are none.
     pub(crate) fn files(&self, stay: &Stay) -> Option<&BTreeSet<String>> {
         self.files.get(stay)
     }
 
-    /// Returns how many files a stay has touched with these.
+    /// Returns the number of files that a stay has touched, including these.
     pub(crate) fn files_with(&self, stay: &Stay, more: &[String]) -> (usize, bool) {
         let mut files = self.files.get(stay).cloned().unwrap_or_default();
         let before = files.len();

@@ -1,4 +1,4 @@
-//! A deliberately simple second opinion on every event.
+//! A deliberately simple second implementation that checks every event.
 
 use std::collections::BTreeSet;
 
@@ -14,7 +14,7 @@ use serde_json::Value;
 
 use crate::properties::history::{History, stay};
 
-/// What the reference remembers beside the run: yeses by frame, and the history of its calls.
+/// The reference's own state besides the run: approvals by frame, and the history of its calls.
 #[derive(Debug)]
 pub(crate) struct Reference<'a> {
     machine: &'a Machine,
@@ -35,7 +35,7 @@ impl<'a> Reference<'a> {
         }
     }
 
-    /// Checks an event against the run as it was before it.
+    /// Checks an event against the run before it.
     pub(crate) fn check(&self, run: &Run, event: &Event) -> Checked {
         if self.over {
             return Err("an event after the end of the run".to_owned());
@@ -148,7 +148,7 @@ impl<'a> Reference<'a> {
             .get(&frame.at)
             .ok_or("an unknown state")?
             .policy;
-        // No name of the generator's has a star.
+        // No name from the generator contains a star.
         let has = |list: &[String]| list.iter().any(|name| name == tool);
         let listed = policy.allowed_tools.as_ref().is_none_or(|list| has(list));
         let into_a_fork = tool == "Task" && !path.is_root();
@@ -182,7 +182,7 @@ impl<'a> Reference<'a> {
         )
     }
 
-    /// Checks what the run says of the ways on from each of its leaves, and of what was used there.
+    /// Checks the reported transitions from each leaf of the run, and the counters there.
     pub(crate) fn check_standing(&self, run: &Run) -> Checked {
         for path in run.open_leaves() {
             let (frame, machine) = self.stand(run, &path)?;
@@ -217,7 +217,7 @@ impl<'a> Reference<'a> {
         Ok(())
     }
 
-    /// Remembers what later checks need; `run` is as it was before.
+    /// Records what later checks need; `run` is the run before the event.
     pub(crate) fn follow(&mut self, run: &Run, event: &Event) {
         self.history.follow(run, event);
         match event {
@@ -256,7 +256,7 @@ impl<'a> Reference<'a> {
             .all(|guard| self.holds(machine, frame, guard) == Some(true))
     }
 
-    /// Evaluates the generator's guards; `None`: that cannot be done.
+    /// Evaluates the generator's guards; returns `None` if that is impossible.
     fn holds(&self, machine: &Machine, frame: &Frame, guard: &GuardRef) -> Option<bool> {
         let guard = match guard {
             GuardRef::Inline(guard) => guard.as_ref(),
@@ -292,7 +292,7 @@ fn field_holds(context: &Object, field: &FieldGuard) -> bool {
     }
 }
 
-/// Tells whether a file is one of the generator's two kinds.
+/// Returns whether a file is of one of the generator's two kinds.
 fn is_like(pattern: &str, file: &str) -> bool {
     match pattern {
         "db/**" => file.starts_with("db/"),

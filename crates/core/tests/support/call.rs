@@ -1,11 +1,11 @@
-//! A call of a tool of which nothing is known.
+//! A tool call without facts.
 
 use interlock_core::{
     call::{CallFacts, CallKind, ToolCall},
     names::{CallId, Digest},
 };
 
-/// Makes a call of `tool` without facts; tests lay over it what they ask about.
+/// Returns a call of `tool` without facts; tests add those that they need.
 pub(crate) fn call(id: &str, tool: &str) -> ToolCall {
     ToolCall {
         id: CallId::new(id),

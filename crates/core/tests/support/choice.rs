@@ -3,7 +3,7 @@
 use interlock_core::machine::Machine;
 use serde_json::{Value, json};
 
-/// Makes a machine that ends well where `guard` holds, and fails where it does not.
+/// Returns a machine that succeeds if `guard` holds, and fails otherwise.
 pub(crate) fn choice(guard: &Value, guards: &Value, context: &Value) -> Machine {
     let end = |outcome: &str| json!({ "activity": { "final": { "outcome": outcome } } });
     let machine = json!({

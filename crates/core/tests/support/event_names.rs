@@ -1,8 +1,8 @@
-//! What the events are called, read from their source.
+//! The names of the events, read from their source.
 
 use std::collections::BTreeSet;
 
-/// Returns every name that an event has in the log; none: their source has another form now.
+/// Returns every event name in the log; empty if the form of the source has changed.
 pub(crate) fn event_names() -> BTreeSet<&'static str> {
     let source = include_str!("../../../run/src/event/name.rs");
     let (_, arms) = source.split_once("match self {").unwrap_or_default();

@@ -1,11 +1,11 @@
-//! Operations at random: those of the command line, and what the form of the console makes.
+//! Random operations: those of the command line, and those of the console's form.
 
 use interlock_edit::{Operation, Place};
 use interlock_formats::{Kind, Node, Tree};
 use interlock_testkit::dice::Dice;
 use serde_json::{Value, json};
 
-/// Makes operations by chance.
+/// Generates random operations.
 pub(crate) struct Random {
     pub(crate) dice: Dice,
 }
@@ -72,7 +72,7 @@ impl Random {
             11 => Operation::Remove {
                 at: self.place_in(tree),
             },
-            // What the form of the console makes.
+            // Operations of the console's form.
             16 => Operation::SetInitial {
                 state: self.dice.pick(&states)?.clone(),
             },

@@ -52,7 +52,7 @@ pub fn evaluate(expression: &Expression, names: &dyn Names) -> Result<Json, Fail
     Evaluation::new(expression, names).whole()?.give()
 }
 
-/// Tells whether an expression holds: whether its value counts as true.
+/// Returns whether an expression holds: whether its value counts as true.
 ///
 /// # Errors
 /// As [`evaluate`].

@@ -48,7 +48,7 @@ pub(super) fn integer(value: i128) -> Result<Number, Failure> {
         .map_err(|_| Failure::new(format!("`{value}` is not a number of JSON")))
 }
 
-/// Tells whether a value is a number; truth values are.
+/// Returns whether a value is a number; truth values are.
 pub(super) const fn is_one(value: &Value) -> bool {
     matches!(value, Value::Bool(_) | Value::Integer(_) | Value::Float(_))
 }

@@ -10,7 +10,7 @@ use super::{
 /// Items and bytes that a repeated list or text may grow to.
 const GROWTH_MAX: usize = 10 * 1024 * 1024;
 
-/// Tells whether a comparison holds.
+/// Returns whether a comparison holds.
 pub(super) fn compare(
     evaluation: &mut Evaluation<'_>,
     how: Comparison,
@@ -31,7 +31,7 @@ pub(super) fn compare(
     })
 }
 
-/// Tells whether a value is None, True or False itself.
+/// Returns whether a value is None, True or False itself.
 fn is_same(left: &Value, right: &Value) -> bool {
     match (left.meant(), right) {
         (Value::Null, Value::Null) => true,

@@ -97,7 +97,7 @@ impl Value {
         }
     }
 
-    /// Tells whether this is a text that stands in the expression itself.
+    /// Returns whether this is a text that stands in the expression itself.
     const fn is_written(&self) -> bool {
         matches!(self, Self::Text { data: false, .. })
     }
@@ -111,7 +111,7 @@ impl Value {
         }
     }
 
-    /// Tells whether the value counts as true.
+    /// Returns whether the value counts as true.
     pub(super) fn is_true(&self) -> bool {
         match self.meant() {
             Self::Null => false,
@@ -136,7 +136,7 @@ impl Value {
         }
     }
 
-    /// Tells whether two values are equal.
+    /// Returns whether two values are equal.
     pub(super) fn equals(&self, other: &Self) -> bool {
         let (left, right) = self.beside(other);
         match (&left, &right) {

@@ -273,7 +273,7 @@ fn guarded_environment(
     environment
 }
 
-/// Tells whether an error ends the whole template.
+/// Returns whether an error ends the whole template.
 fn is_final(error: &Error) -> bool {
     matches!(error.kind(), ErrorKind::OutOfFuel | ErrorKind::WriteFailure)
 }

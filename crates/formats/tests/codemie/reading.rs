@@ -1,4 +1,4 @@
-//! Rules that no single file shows.
+//! Rules that no single file demonstrates.
 
 use interlock_formats::{NoWorkflows, Source, check, codemie_schema, load};
 use serde_json::json;

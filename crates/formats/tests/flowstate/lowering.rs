@@ -1,4 +1,4 @@
-//! What each key of a file becomes in the machine.
+//! The translation of each key of a file into the machine.
 
 use interlock_core::machine::{Activity, Machine, OnItemError, State};
 use interlock_formats::{Source, load};
@@ -9,13 +9,13 @@ use super::{Folder, loaded};
 
 fn machine(text: &str) -> Machine {
     let machine = loaded(text).machine;
-    // What is pinned is read again, and has to be the same.
+    // A pinned machine is read again, and must be the same.
     let again: Machine = serde_json::from_value(serde_json::to_value(&machine).unwrap()).unwrap();
     assert_eq!(again, machine);
     let broken: Vec<_> = validate(&machine)
         .into_iter()
         .filter(|found| found.severity == Severity::Error)
-        // A branch ends by itself; it has no state whose entry is its end.
+        // A branch ends by itself; no state marks its end.
         .filter(|found| !matches!(found.at.place, Place::BranchTerminal(..)))
         .collect();
     assert_eq!(broken, [], "of {text}");
@@ -110,7 +110,7 @@ fn safe_commands_carry_their_values_as_variables() {
         safe["env"],
         json!({ "object": { "Y": plain("z"), "IL_1": hole("x"), "IL_2": hole("x") } })
     );
-    // Messages call a value what the file calls it.
+    // Messages use the file's names for values.
     assert_eq!(
         safe["env-names"],
         json!({ "object": { "IL_1": plain("x"), "IL_2": plain("x") } })
@@ -385,7 +385,7 @@ states:
         items["on"]["done"]["transitions"][0]["target"],
         json!({ "state": "l/each" })
     );
-    // The list's failure has code 1, whatever its program ended with.
+    // The failure of the list has code 1, whatever the exit code of its program.
     let errors = &items["on"]["error"]["transitions"];
     assert_eq!(errors[0]["guards"][0]["inline"], json!({ "code": 130 }));
     assert_eq!(errors[1]["guards"][0]["inline"], json!("uncancelled"));
@@ -551,7 +551,7 @@ fn the_engine_finds_nothing_undefined_in_what_is_lowered() {
         let undefined: Vec<_> = validate(&machine)
             .into_iter()
             .filter(|finding| finding.code.as_str().starts_with("undefined"))
-            // A branch ends by itself; it has no state whose entry is its end.
+            // A branch ends by itself; no state marks its end.
             .filter(|finding| !matches!(finding.at.place, Place::BranchTerminal(..)))
             .collect();
         assert!(undefined.is_empty(), "{}: {undefined:?}", path.display());

@@ -1,4 +1,4 @@
-//! What is read from YAML and JSON, and what is never lost or panicked over.
+//! Reading YAML and JSON without loss and without panics.
 
 use interlock_formats::{NoWorkflows, Source, check, fit_arguments, load, render, schema_fault};
 use proptest::prelude::*;
@@ -243,7 +243,7 @@ fn texts_become_what_their_schema_asks_for() {
     let fit = |text: &str, schema: Value| {
         let whole = json!({ "properties": { "x": schema } });
         let arguments = json!({ "x": text }).as_object().unwrap().clone();
-        // A text that stays one is refused where another type is wanted.
+        // A text that cannot be converted is refused where another type is required.
         fit_arguments(&whole, &arguments)
             .map_or_else(|_| "refused".to_owned(), |fitted| fitted["x"].to_string())
     };
@@ -307,7 +307,7 @@ fn a_schema_that_never_ends_is_none() {
             (Some(wanted), Some(fault)) => assert!(fault.contains(wanted), "{part}: {fault}"),
             _ => panic!("{part}: {fault:?}"),
         }
-        // The conversion ends too, whoever asks for it.
+        // The conversion terminates, too.
         assert_eq!(
             fit_arguments(&schema, &given).is_err(),
             wanted.is_some(),
@@ -316,7 +316,7 @@ fn a_schema_that_never_ends_is_none() {
     }
 }
 
-/// A workflow with something of everything.
+/// A workflow that uses every feature.
 const EVERYTHING: &str = r#"
 name: everything
 start-at: a
@@ -362,7 +362,7 @@ fn survives(name: &str, text: &str) {
     }
 }
 
-/// Changes a text here and there.
+/// Changes some places of a text.
 fn changed(text: &'static str) -> impl Strategy<Value = String> {
     mutated(
         text,

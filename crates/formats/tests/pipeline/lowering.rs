@@ -1,4 +1,4 @@
-//! What a pipeline becomes.
+//! The translation of a pipeline into a machine.
 
 use interlock_core::machine::{Activity, ModelStage, Outcome, State};
 use interlock_formats::{InputKind, NoWorkflows, Source, load};
@@ -6,14 +6,14 @@ use serde_json::{Value, json};
 
 use crate::pipeline::loaded;
 
-/// The second example of the format's page.
+/// The second example on the format's page.
 const LOOP: &str = include_str!(
     "../../../../tests/cases/pipeline/warnings/a_loop_reads_what_may_not_be_there.yaml"
 );
 
 const REVIEW: &str = include_str!("../../../../tests/cases/pipeline/valid/code_review.yaml");
 
-/// A stage that goes on to `next`, with more keys.
+/// Returns a stage that continues with `next`, with additional keys.
 fn stage(id: &str, next: &str, more: &str) -> String {
     format!(
         "  {id}: {{ body: b, allowedTools: [], completionTool: submit, completionSchema: {{}}, turnCap: 1, next: {next}{more} }}\n"
@@ -276,14 +276,14 @@ fn a_body_from_a_file_is_in_the_bundle() {
         .map(|file| file.name.as_str())
         .collect();
     assert_eq!(files, ["case.yaml", "plan.md"]);
-    // What is pinned is read again from the bundle alone.
+    // The pinned pipeline is read again from the bundle alone.
     let again = load(&Source::new("case.yaml", text), None, &loaded.bundle).unwrap();
     assert_eq!(again.machine.hash, loaded.machine.hash);
     let body = json_of(&of(&again.machine.states["A"]).body);
     assert_eq!(body[2]["plain"], "\nCost: ${ctx.x} ${HOME}\n");
 }
 
-/// The native stage of the specification, in a file.
+/// The native stage in the specification, as a file.
 const NATIVE: &str = r#"{"id": "w", "initial": "plan", "context": {"task": null}, "states": {
   "plan": {"type": "stage", "body": "Plan: ${ctx.task}", "allowed_tools": ["Read", "Grep", "Glob"], "turn_cap": 20,
     "completion_tool": "submit_plan", "completion_schema": {"type": "object", "required": ["steps"], "properties": {"steps": {"type": "array"}}},

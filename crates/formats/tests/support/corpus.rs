@@ -1,4 +1,4 @@
-//! Cases of a format: a file, and beside it all that is said about it.
+//! Cases of a format: a file, and beside it its expected diagnostics.
 
 use std::{
     fs,
@@ -7,10 +7,10 @@ use std::{
 
 use interlock_formats::{Diagnostic, Severity, Source, Workflows, check, render};
 
-/// A folder with fewer cases is not where it should be.
+/// A folder with fewer cases is in the wrong place.
 const CASES_LEAST: usize = 10;
 
-/// Returns the cases of a folder, in order.
+/// Returns the cases in a folder, sorted.
 pub(crate) fn cases(folder: &str, kind: &str) -> Vec<PathBuf> {
     let mut found: Vec<PathBuf> = fs::read_dir(Path::new(folder).join(kind))
         .unwrap()
@@ -24,9 +24,9 @@ pub(crate) fn cases(folder: &str, kind: &str) -> Vec<PathBuf> {
     found
 }
 
-/// Compares everything said about each case with the file beside it.
+/// Compares the diagnostics of each case with the file beside it.
 ///
-/// `INTERLOCK_BLESS=1` writes the files anew, to be read before they are kept.
+/// `INTERLOCK_BLESS=1` rewrites the files; review them before committing.
 pub(crate) fn compare(folder: &str, kind: &str, others: &dyn Workflows, wants_errors: bool) {
     let bless = std::env::var_os("INTERLOCK_BLESS").is_some();
     let mut wrong = Vec::new();
@@ -58,7 +58,7 @@ pub(crate) fn compare(folder: &str, kind: &str, others: &dyn Workflows, wants_er
     );
 }
 
-/// Writes what was found as `.expect` files have it; its file only where that is another one.
+/// Formats a diagnostic for an `.expect` file, with its file name only if it differs from the case.
 fn shown(found: &Diagnostic, case: &str) -> String {
     let file = if found.file == case {
         String::new()

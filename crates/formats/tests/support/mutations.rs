@@ -1,9 +1,9 @@
-//! Texts that are nearly workflows.
+//! Texts that are almost workflows.
 
 use proptest::prelude::*;
 
-/// Cuts, doubles and replaces pieces of a text, up to `most` times: by little, by letters, by what `marks`
-/// matches, or by one of `words`.
+/// Cuts, duplicates and replaces pieces of a text, up to `most` times: slightly, by characters, at matches of `marks`,
+/// or by one of `words`.
 pub(crate) fn mutated(
     text: &'static str,
     marks: &'static str,

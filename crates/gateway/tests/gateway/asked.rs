@@ -1,4 +1,4 @@
-//! What a client's person is asked through the gateway, and who may be asked at all.
+//! Questions to a client's person through the gateway, and the clients that may be asked at all.
 
 use interlock_core::{
     call::ControlTool::Transition,
@@ -96,7 +96,7 @@ fn a_yes_takes_the_transition_it_was_asked_about() {
             _ => None,
         });
     assert_eq!(by.as_deref(), Some("ana (elicitation)"));
-    // A key leads somewhere once, and no made-up one does.
+    // A key is valid once, and an invented one never is.
     for key in [asked.key.as_str(), "", "0"] {
         let again = denial(governor.answered(key, &PersonSaid::Yes, NOW + 21));
         assert_eq!(again.0, "nothing_pending");
@@ -151,7 +151,7 @@ fn a_late_answer_is_told_who_was_first_and_changes_nothing() {
     assert_eq!(code, "nothing_pending");
     assert!(text.contains("by ben") && text.contains(": no"), "{text}");
     assert_eq!(at(&world, &run), "review");
-    // The yes to the first request is none to a second one.
+    // The approval of the first request does not apply to a second one.
     let first = question(ship(&mut governor));
     world.ask(
         &run,
@@ -194,7 +194,7 @@ fn a_granted_call_passes_once() {
     let events = names(&world, &run);
     let tail: Vec<&str> = events.iter().rev().take(3).copied().collect();
     assert_eq!(tail, ["CallAllowed", "GrantConsumed", "GrantIssued"]);
-    // The other call has its own question, and the same call later another.
+    // The other call has its own question, and a later identical call gets another one.
     let (code, text) = denial(
         session
             .governor
@@ -203,7 +203,7 @@ fn a_granted_call_passes_once() {
     assert_eq!(code, "grant_denied");
     assert!(text.contains("not b"), "{text}");
     question(session.call("fs", "write_file", &arguments));
-    // What no grant excuses is not asked about.
+    // A call that no grant permits is not asked about.
     let own = json!({"path": ".mcp.json", "content": ""});
     assert_eq!(session.denied("fs", "write_file", &own).0, "protected");
 }
@@ -220,7 +220,7 @@ fn a_call_that_was_granted_elsewhere_meanwhile_passes() {
         .governor
         .answered(&asked.key, &PersonSaid::Yes, NOW + 20);
     assert!(matches!(&passed, CallDecision::Pass(_)), "{passed:?}");
-    // Without an answer that stands it does not.
+    // Without a valid answer, it is not allowed.
     let asked =
         question(session.call("fs", "write_file", &json!({"path": "b.rs", "content": "x"})));
     world.ask(
@@ -236,7 +236,7 @@ fn a_call_that_was_granted_elsewhere_meanwhile_passes() {
     assert_eq!(denial(late).0, "tool_not_allowed");
 }
 
-/// Asks for the transition as `who`, once `prepare` has changed the world.
+/// Requests the transition as `who`, after `prepare` has changed the world; returns whether a person is asked.
 fn is_asked(who: Caller, prepare: impl FnOnce(&World, &RunId)) -> bool {
     let world = World::with(SHIP);
     let run = started(&world);
@@ -249,7 +249,7 @@ fn is_asked(who: Caller, prepare: impl FnOnce(&World, &RunId)) -> bool {
     matches!(ship(&mut governor), CallDecision::Ask(_))
 }
 
-/// Leaves the note of a hook of the process `pid` for the transition.
+/// Leaves a note about the transition by a hook of the process `pid`.
 fn noted(world: &World, run: &RunId, pid: u32, unattended: bool) {
     world.note(Transition, EVENT, |note| {
         note.run = Some(run.clone());
@@ -308,7 +308,7 @@ fn whoever_reaches_the_port_is_not_believed_unless_a_person_says_so() {
         std::fs::write(world.configuration.join("config.toml"), text).unwrap();
     };
     assert!(is_asked(any(), allow));
-    // A project may not say so.
+    // A project may not set this.
     let world = World::with(SHIP);
     let text = "[gateway]\napprovals_over_http = true\n";
     let path = world.project.join(".interlock/config.toml");
@@ -336,7 +336,7 @@ states:
     assert_eq!(code, "tool_not_allowed");
     assert!(text.contains("with a passkey"), "{text}");
     assert_eq!(world.run(&run).requests.len(), 1);
-    // So does the transition; nobody is asked through the client, and nothing was said by asking there.
+    // So does the transition; nobody is asked through the client, and the client was not used for asking.
     session.governor.begin();
     let told = answer(ship(&mut session.governor));
     assert_eq!(told["structuredContent"]["status"], "awaiting_approval");

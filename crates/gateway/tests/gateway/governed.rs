@@ -1,4 +1,4 @@
-//! Calls of servers' tools, judged and recorded through the interface that sessions use.
+//! Calls of servers' tools, judged and recorded through the interface for sessions.
 
 use std::fs;
 
@@ -52,14 +52,14 @@ fn rules_mean_a_tool_by_its_plain_and_its_whole_names() {
         ("mcp__web__*", "web", "look", true),
         ("mcp__other__look", "web", "look", false),
         ("other__look", "web", "look", false),
-        // A tool with the name of a client's own is meant by its whole name only.
+        // A tool with the name of a client's own tool is identified by its full name only.
         ("Read", "web", "Read", false),
         ("Bash", "web", "Bash", false),
         ("mcp__web__Read", "web", "Read", true),
         // Nor by another name of a client's own tool.
         ("Write", "web", "write_file", false),
         ("write_file", "web", "write_file", true),
-        // A tool named like another server's is not that one.
+        // A tool with a name like another server's tool is not that tool.
         ("fs__write", "web", "fs__write", false),
         ("mcp__fs__write", "web", "mcp__fs__write", false),
         ("mcp__interlock__look", "", "look", true),
@@ -101,7 +101,7 @@ fn a_persons_token_in_what_a_server_is_told_or_says_is_void() {
     assert_eq!(seen_at(&world, &run), [TokenPlace::Call]);
 }
 
-/// Returns where the run was told of a person's token.
+/// Returns the places where a person's token was reported to the run.
 fn seen_at(world: &World, run: &RunId) -> Vec<TokenPlace> {
     let events = world.events(run).into_iter();
     let places = events.filter_map(|event| match event {
@@ -165,7 +165,7 @@ fn a_run_that_cannot_be_read_denies_every_call() {
         .join("runs")
         .join(run.as_str())
         .join("run.db");
-    // Written over in place, as one does who has the file open already.
+    // Overwritten in place, as by a process that has the file open already.
     let bytes = fs::read(&database).unwrap();
     let kept = bytes.iter().take(16).copied();
     let damaged = kept.chain(bytes.iter().skip(16).map(|byte| !byte));
@@ -185,7 +185,7 @@ fn a_run_that_cannot_be_read_denies_every_call() {
                 .as_deref(),
             Some("unavailable")
         );
-        // A result that cannot be counted does not pass either.
+        // A result that cannot be counted is withheld, too.
         if let Some(withheld) = session.ended(&ticket, &said("secret")) {
             assert_eq!(withheld["isError"], true);
             assert!(!withheld.to_string().contains("secret"), "{withheld}");

@@ -1,4 +1,4 @@
-//! Files that calls of servers' tools, resources and prompts name.
+//! Files that are named by calls of servers' tools, resources and prompts.
 
 use crate::gateway::governed_session::{Session, WORK, names, said, started, transition};
 use crate::gateway::world::World;
@@ -172,7 +172,7 @@ fn an_address_of_a_protected_file_is_known_in_every_way_of_writing_it() {
         let read = session.reads(ReadingOf::Resource(uri));
         assert_eq!(read.as_deref(), Some("protected"), "{uri:?}");
     }
-    // One that leads nowhere that could be judged is not read either.
+    // A resource at an address that cannot be judged is not read either.
     for uri in ["file:///a\0b", "file:///%zz", "FILE://%00"] {
         let read = session.reads(ReadingOf::Resource(uri));
         assert_eq!(read.as_deref(), Some("invalid_arguments"), "{uri:?}");
@@ -276,7 +276,7 @@ fn a_file_of_a_call_is_where_its_server_works() {
         let found = files(&world.run(&run));
         let wanted = world.project.canonicalize().unwrap().join(wanted);
         assert_eq!(found, [wanted.to_str().unwrap()], "{cwd}");
-        // Another server works where it is told.
+        // Another server works in its configured directory.
         session.passes("web", "write_file", &input);
         let plain = world.project.canonicalize().unwrap().join("a.rs");
         let found = files(&world.run(&run));

@@ -1,4 +1,4 @@
-//! What a server answers: counted, cut at the limit of a state, and evidence of what a call did.
+//! Results from servers: counted, cut at a state's limit, and used as evidence.
 
 use std::sync::Barrier;
 
@@ -125,7 +125,7 @@ fn results_are_counted_and_the_one_that_crosses_the_budget_is_cut() {
         "resultType": "complete",
     });
     let cut = session.ended(&ticket, &whole).unwrap();
-    // Ten are left: six of the umlauts, two digits; the sign would take three more.
+    // Ten bytes are left: six for the umlauts, two for digits; the symbol would take three more.
     assert_eq!(cut["content"][0], whole["content"][0]);
     assert_eq!(cut["content"][1]["text"], "12");
     let notice = cut["content"][2]["text"].as_str().unwrap();
@@ -136,7 +136,7 @@ fn results_are_counted_and_the_one_that_crosses_the_budget_is_cut() {
         (&cut["_meta"], &cut["resultType"]),
         (&whole["_meta"], &whole["resultType"])
     );
-    // No schema is broken: an error needs no structured content.
+    // No schema is violated: an error needs no structured content.
     assert_eq!(cut.get("structuredContent"), None);
     assert_eq!(cut["isError"], true);
     assert_eq!(
@@ -154,7 +154,7 @@ fn what_others_have_used_meanwhile_is_not_left() {
     let run = started(&world);
     let mut session = Session::new(&world);
     let [theirs, ours] = [0, 1].map(|_| session.passes("web", "look", &json!({})));
-    // Another process that holds the same run.
+    // Another process that works on the same run.
     let ended = CallResult {
         id: theirs.call,
         ok: true,
@@ -271,7 +271,7 @@ fn a_call_that_wanted_input_goes_on_once_and_is_counted_once() {
         "{other:?}"
     );
     assert_eq!(world.run(&run).root.stay.used.calls, 5);
-    // Nor does it go on in another phase, or while the run stands still.
+    // Nor does it continue in another phase, or while the run is paused.
     let by = "ana".to_owned();
     world.ask(
         &run,
@@ -306,7 +306,7 @@ fn a_call_that_wanted_input_and_gave_no_state_is_counted_once() {
         "{again:?}"
     );
     assert_eq!(world.run(&run).root.stay.used.calls, 2);
-    // Without the input it is another call, and so is one after the end.
+    // Without the input, it is another call, and so is one after the end.
     let other = session.with_input("web", "look", &arguments, (None, false));
     assert!(matches!(&other, CallDecision::Pass(new) if *new != ticket));
     session.ended(&ticket, &said("done"));

@@ -1,4 +1,4 @@
-//! A session in front of a gateway, asked as the protocol's side asks it.
+//! A session of the gateway, used like the protocol layer does.
 
 use std::fs;
 
@@ -32,7 +32,7 @@ states:
   checking: {on: {OK: $return}}
   completed: {type: final}
 "#;
-/// A session in front of a gateway.
+/// A session of the gateway.
 pub(crate) struct Session {
     pub(crate) governor: Governor,
     pub(crate) definition: Value,
@@ -65,7 +65,7 @@ impl Session {
         self.with_input(server, tool, arguments, (state, state.is_some()))
     }
 
-    /// Makes a call that may bring the input a server wanted, and what it gave to go on with.
+    /// Makes a call that may contain the input that a server requested, and the server's opaque state.
     pub(crate) fn with_input(
         &mut self,
         server: &str,
@@ -89,7 +89,7 @@ impl Session {
         })
     }
 
-    /// Makes a call without arguments, with what the client says of it.
+    /// Makes a call without arguments, with the client's `_meta`.
     pub(crate) fn told(&mut self, server: &str, tool: &str, meta: Option<&Object>) -> CallDecision {
         self.governor.call(&GatewayCall {
             tool: ListedTool {
@@ -142,7 +142,7 @@ impl Session {
         }
     }
 
-    /// Ends a call with a JSON-RPC error; returns the one the client gets in its place.
+    /// Ends a call with a JSON-RPC error; returns the error that the client gets instead.
     pub(crate) fn failed(&mut self, ticket: &Ticket, error: &Value) -> Option<Value> {
         let text = RawValue::from_string(error.to_string()).unwrap();
         let instead = self
@@ -200,7 +200,7 @@ pub(crate) fn servers_of(world: &World, text: &str) -> Servers {
     Config::servers(&Config::default(), &config)
 }
 
-/// Takes a denial apart, which must be a result that a client can show.
+/// Splits a denial, which must be a result that a client can show, into code and text.
 #[track_caller]
 pub(crate) fn denial(ruling: CallDecision) -> (String, String) {
     let CallDecision::Answer(answer) = ruling else {
@@ -218,7 +218,7 @@ pub(crate) fn said(text: &str) -> Value {
     json!({"content": [{"type": "text", "text": text}]})
 }
 
-/// Starts the workflow `w` so that it waits for whoever comes next.
+/// Starts the workflow `w`, waiting for the next session.
 pub(crate) fn started(world: &World) -> RunId {
     let answer = Session::new(world).own("interlock_start", r#"{"workflow": "w"}"#);
     let run = answer["structuredContent"]["run"].as_str();

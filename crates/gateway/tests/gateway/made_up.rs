@@ -1,7 +1,7 @@
-//! Sessions by chance: two clients and a person in one project, and what each of them is told.
+//! Random sessions: two clients and a person in one project, and the answers to each of them.
 //!
-//! `made_up.txt` has a line for each: how all that was told and recorded is hashed. Whoever means a change writes it anew
-//! with `INTERLOCK_BLESS=1`; with `INTERLOCK_FOUND=DIRECTORY` all of it is written there.
+//! `made_up.txt` has a line for each: a digest of all answers and records. After an intended change,
+//! `INTERLOCK_BLESS=1` rewrites it; with `INTERLOCK_FOUND=DIRECTORY`, everything is written there.
 
 use std::{fmt::Write as _, path::Path};
 
@@ -76,7 +76,7 @@ content = "content"
 command = "web"
 "#;
 
-/// Everything that takes part.
+/// All participants.
 struct Scene {
     world: World,
     dice: Dice,
@@ -168,7 +168,7 @@ impl Scene {
     }
 
     fn ruled(&mut self, at: usize, what: &str, ruling: CallDecision) {
-        // As the protocol's side does behind each call: its client is told where the list is another.
+        // Like the protocol layer after each call: the client is notified if the list has changed.
         let changed = self.sessions.get_mut(at).unwrap().governor.changed();
         self.say("changed", &changed);
         match ruling {
@@ -209,7 +209,7 @@ impl Scene {
         self.say("ended", &instead);
     }
 
-    /// Makes the arguments of a control tool.
+    /// Returns the arguments of a control tool.
     fn control_call(&mut self) -> (ControlTool, &'static str, String) {
         let event = self
             .dice
@@ -265,7 +265,7 @@ impl Scene {
         }
     }
 
-    /// Calls a control tool as a client whose hook has judged the call, or has not.
+    /// Calls a control tool for a client whose hook has judged the call, or has not.
     fn noted(&mut self) {
         let (tool, name, arguments) = self.control_call();
         let of = self.dice.word(&["s1", "s2"]);
@@ -313,7 +313,7 @@ impl Scene {
         self.say(&uri, &refused);
     }
 
-    /// Answers what a session asks its person.
+    /// Answers a session's question to its person.
     fn answer(&mut self) {
         let Some((at, key)) = self.dice.pick(&self.keys).cloned() else {
             return;
@@ -330,7 +330,7 @@ impl Scene {
         self.ruled(at, &format!("{said:?}"), ruling);
     }
 
-    /// Has a person ask a run elsewhere.
+    /// Submits a person's command from elsewhere.
     fn person(&mut self) {
         let Some(run) = self.runs.last().cloned() else {
             return;
@@ -369,7 +369,7 @@ impl Scene {
         self.say("shown", &told);
     }
 
-    /// Changes what the server says of its tools.
+    /// Changes the server's definitions of its tools.
     fn definition(&mut self) {
         let at = self.some_session();
         let read_only = self.dice.one_in(2);
@@ -379,7 +379,7 @@ impl Scene {
         session.definition["annotations"] = json!({"readOnlyHint": read_only});
     }
 
-    /// Returns all that was told and recorded, without what differs from one play to the next.
+    /// Returns all answers and records, without the parts that differ between runs of the test.
     fn told(mut self) -> String {
         for run in &self.runs {
             for event in self.world.events(run) {

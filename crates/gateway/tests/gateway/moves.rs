@@ -233,7 +233,7 @@ fn nobody_but_a_person_opens_an_approval() {
 fn a_server_the_client_did_not_start_takes_no_yes() {
     let world = World::with(WORK);
     in_review(&world);
-    // A server below a script of the agent: the client is above it, but not its parent.
+    // A server below a script of the agent: the client is its ancestor, but not its parent.
     let mut settings = world.settings();
     let script = settings.ancestors.remove(1);
     settings.ancestors.insert(0, script);
@@ -317,7 +317,7 @@ fn a_note_that_asked_is_used_up_by_its_call() {
         code(&call(&mut control, Transition, wrong)),
         "unknown_branch"
     );
-    // The yes was to other arguments.
+    // The approval was for other arguments.
     let answer = call(&mut control, Transition, SHIP);
     assert_eq!(at(&answer, "/status"), "awaiting_approval");
     assert!(!world.run(&run).is_over());
@@ -327,8 +327,8 @@ fn a_note_that_asked_is_used_up_by_its_call() {
 fn a_yes_from_before_the_state_was_entered_is_none() {
     let world = World::with(WORK);
     let run = in_review(&world);
-    // Asked in an earlier stay; the answer came when the run was back in the same state,
-    // by a clock that does not tell the stays apart.
+    // Asked in an earlier stay; the answer came when the run was back in the same state, by a clock that does not
+    // distinguish the stays.
     let asked = world.question(&run, SHIP);
     assert!(asked.is_some());
     let mut control = world.control();
@@ -500,7 +500,7 @@ fn wrong_arguments_are_refused_by_name() {
         assert!(answer.text.contains(named), "{named}: {}", answer.text);
     }
     assert_eq!(world.events(&run).len(), 1, "none of it reached the run");
-    // Left out and null are the same.
+    // Missing and null are the same.
     let arguments = r#"{"event": "READY", "data": null, "branch": null}"#;
     assert_eq!(
         code(&world.noted(&mut control, Transition, arguments)),

@@ -1,4 +1,4 @@
-//! The server through real frames, in each revision that clients speak.
+//! The server through real frames, in each revision that clients use.
 
 use std::sync::atomic::{AtomicI64, Ordering};
 
@@ -40,7 +40,7 @@ impl Client {
         serde_json::from_str(&line).unwrap_or_else(|error| panic!("{error}: {line:?}"))
     }
 
-    /// Sends a request and returns the whole answer to it.
+    /// Sends a request and returns the whole answer.
     async fn ask(&mut self, method: &str, params: Value) -> Value {
         let id = self.id.fetch_add(1, Ordering::Relaxed);
         let mut params = params;
@@ -81,7 +81,7 @@ impl Client {
     }
 }
 
-/// Serves the control tools alone.
+/// Serves only the control tools.
 async fn serve(settings: Settings, far: DuplexStream) -> Result<(), GatewayError> {
     let (running, _) = Running::new();
     let (notes, _) = Notes::to_channel();
@@ -90,7 +90,7 @@ async fn serve(settings: Settings, far: DuplexStream) -> Result<(), GatewayError
     stdio::serve(&gateway, read, write).await
 }
 
-/// Plays a client in front of a server; the server must end well once the client is gone.
+/// Runs a client script with a server; the server must end successfully after the client has disconnected.
 fn play<F>(settings: Settings, version: &'static str, script: impl FnOnce(Client) -> F)
 where
     F: Future<Output = ()>,

@@ -44,7 +44,7 @@ fn beside_an_open_run_nothing_is_started() {
     assert_eq!(code(&answer), "run_open");
     assert_eq!(at(&answer, "/run"), json!(run));
     assert_eq!(at(&answer, "/state"), "a");
-    // A hook that had not seen the run yet, and one that was not there, make no difference.
+    // It makes no difference whether a hook had not seen the run yet, or was not there.
     world.note(Start, W, |note| note.run = None);
     assert_eq!(code(&call(&mut control, Start, W)), "run_open");
     assert_eq!(code(&call(&mut control, Start, W)), "run_open");

@@ -1,4 +1,4 @@
-//! Which run a call is for.
+//! The run that a call belongs to.
 
 use std::fs;
 
@@ -58,7 +58,7 @@ fn a_note_is_for_exactly_its_arguments_and_its_tool() {
     }
     world.note(Start, "{}", |_| {});
     assert_eq!(code(&call(&mut control, GetState, "{}")), "several_runs");
-    // The order of keys and blanks mean nothing.
+    // The order of keys and spaces do not matter.
     let sent = r#"{"data": {"b": 1, "a": [1.0]}, "event": "GO"}"#;
     world.note(
         Transition,
@@ -132,10 +132,10 @@ fn runs_of_other_projects_are_nobody_elses() {
     settings.environment.directory = elsewhere;
     let mut control = interlock_gateway::Control::new(settings);
     assert_eq!(code(&call(&mut control, Transition, GO)), "no_run");
-    // Not even by a note of the other project.
+    // Not even with a note from the other project.
     world.note(Transition, GO, |_| {});
     assert_eq!(code(&call(&mut control, Transition, GO)), "no_run");
-    // Unless it is of the very client that started this server.
+    // Unless it is from the very client that started this server.
     world.note(Transition, GO, |note| note.process = Some(process(77)));
     assert_eq!(code(&call(&mut control, Transition, GO)), "ok");
 }
@@ -165,7 +165,7 @@ fn once_the_run_that_this_process_started_is_over_a_later_one_is_meant() {
     world.noted(&mut control, Start, r#"{"workflow": "w"}"#);
     let first = world.bound("s1").unwrap();
     world.cancel(&first);
-    // While there is no other it is still that one, which says that it is over.
+    // While there is no other run, it is still that one, which reports that it is over.
     assert_eq!(
         at(&call(&mut control, GetState, "{}"), "/run"),
         json!(first)
@@ -199,7 +199,7 @@ fn the_call_itself_and_the_clients_process_tell_sessions_apart() {
             json!(run)
         );
     }
-    // A note for another call is not for this one.
+    // A note for another call does not apply to this one.
     both(&|note, number| note.call = Some(format!("toolu_{number}").as_str().into()));
     assert_eq!(
         code(&call_as(&mut control, GetState, "{}", Some("toolu_3"))),
@@ -291,7 +291,7 @@ fn a_run_that_cannot_be_read_refuses_and_stays_held() {
     }
     assert_eq!(world.bound("s1"), Some(run));
     assert_eq!(world.runs().len(), 1);
-    // Nobody else is troubled.
+    // Nobody else is affected.
     assert_eq!(code(&call(&mut world.control(), GetState, "{}")), "ok");
     world.started_for("s2");
 }
@@ -305,7 +305,7 @@ fn a_session_takes_the_run_that_waits_for_it() {
     let answer = world.noted(&mut world.control(), GetState, "{}");
     assert_eq!(at(&answer, "/run"), at(&started, "/run"));
     assert_eq!(json!(world.bound("s1")), at(&started, "/run"));
-    // The next session is not held to it.
+    // The next session is not bound to it.
     world.note(Transition, GO, |note| {
         note.session = session("s2");
         note.run = None;
@@ -313,7 +313,7 @@ fn a_session_takes_the_run_that_waits_for_it() {
     assert_eq!(code(&call(&mut world.control(), Transition, GO)), "no_run");
 }
 
-/// A server below a client with that credential in its environment.
+/// Returns a server below a client with that credential in its environment.
 fn below(world: &World, pid: u32, started_for: StartedFor) -> Control {
     let mut settings = world.settings();
     settings.ancestors = vec![process(pid), process(1)];
@@ -358,13 +358,13 @@ fn a_credential_read_somewhere_opens_nothing() {
     let world = World::with(TWO);
     let others = held_by(&world, "s2", 78);
     let ours = held_by(&world, "s1", 77);
-    // The agent shows its server what was given to another.
+    // The agent gives its server another run's credential.
     let mut forged = below(&world, 77, StartedFor::Run(others.clone()));
     for tool in [GetState, Transition] {
         let arguments = if tool == Transition { GO } else { "{}" };
         assert_eq!(code(&call(&mut forged, tool, arguments)), "no_run");
     }
-    // Nor does what the hook has said of one run count for the other.
+    // A hook's note about one run does not apply to the other.
     world.note(Transition, GO, |note| {
         note.run = Some(ours.clone());
         note.process = Some(process(77));
@@ -375,7 +375,7 @@ fn a_credential_read_somewhere_opens_nothing() {
     for run in [&others, &ours] {
         assert_eq!(world.run(run).root.at.as_str(), "a");
     }
-    // The end of the run it was started for sets nobody free to begin another.
+    // The end of the run that it was started for does not permit it to begin another.
     world.cancel(&ours);
     let mut control = below(&world, 77, StartedFor::Run(ours));
     let start = r#"{"workflow": "w"}"#;
@@ -386,7 +386,7 @@ fn a_credential_read_somewhere_opens_nothing() {
 fn of_several_runs_whose_clients_have_gone_none_is_meant() {
     let world = World::with(TWO);
     let arguments = r#"{"workflow": "w"}"#;
-    // Started through a gateway, by a client whose process is no more.
+    // Started through a gateway, by a client whose process has ended.
     let start = |name: &str| {
         world.note(Start, arguments, |note| {
             note.session = SessionKey::new("gateway", name);

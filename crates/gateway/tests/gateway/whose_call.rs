@@ -1,4 +1,4 @@
-//! Which run a call at the gateway is held to: by hook, credential, project policy, or none.
+//! The run that binds a call at the gateway: by hook, credential, project policy, or none.
 
 use std::{fs, sync::Barrier};
 
@@ -53,7 +53,7 @@ fn a_hooks_note_says_whose_call_it_is() {
     at_gateway.passes("web", "look", &json!({}));
     assert_eq!(world.run(&second).root.stay.used.calls, 1);
     assert_eq!(world.run(&first).root.stay.used.calls, 0);
-    // Taken once.
+    // It can be used only once.
     assert_eq!(
         at_gateway.denied("web", "look", &json!({})).0,
         "several_runs"
@@ -76,7 +76,7 @@ fn a_credential_is_of_one_run_and_ends_with_it() {
     assert_eq!(answer["structuredContent"]["code"], "run_over");
 }
 
-/// A world whose project holds every session to `w`.
+/// Returns a world whose project binds every session to `w`.
 fn by_policy() -> World {
     let world = World::with(WORK);
     fs::write(
@@ -91,7 +91,7 @@ fn by_policy() -> World {
 fn a_project_policy_guards_a_session_that_no_hook_sees() {
     let world = by_policy();
     let mut session = Session::new(&world);
-    // Looking at the list begins nothing; it is that of the first state.
+    // Listing starts no run; the list is that of the first state.
     let tools = [("web", "look"), ("fs", "write_file")];
     assert_eq!(session.shown(&tools), [true, false]);
     assert!(world.runs().is_empty());
@@ -107,7 +107,7 @@ fn a_project_policy_guards_a_session_that_no_hook_sees() {
     assert_eq!(moved["structuredContent"]["state"], "building");
     assert_eq!(session.shown(&tools), [true, true]);
     session.own("interlock_transition", r#"{"event": "DONE"}"#);
-    // It is over for this session: only what is protected stays so.
+    // The run is over for this session: only protected things are still refused.
     session.passes("fs", "write_file", &json!({"path": "a", "content": ""}));
     let own = json!({"path": ".interlock/config.toml", "content": ""});
     assert_eq!(session.denied("fs", "write_file", &own).0, "protected");
@@ -195,7 +195,7 @@ fn gateways_of_one_client_that_begin_at_once_share_a_run() {
 fn the_run_of_a_session_whose_client_is_gone_is_gone_on_with() {
     let world = by_policy();
     Session::new(&world).passes("web", "look", &json!({}));
-    // No process of the name that the test world gives its clients is alive.
+    // No process with the name of the test's clients is running.
     let mut settings = world.settings();
     settings.ancestors = vec![crate::gateway::world::process(78)];
     let governor = Governor::new(settings, Caller::Stdio, &Servers::default()).unwrap();
@@ -234,7 +234,7 @@ fn a_call_that_a_hook_has_seen_begins_no_run_of_the_policy() {
     let answer = session.own("interlock_get_state", "{}");
     assert_eq!(answer["structuredContent"]["run"], json!(null), "{answer}");
     assert!(world.runs().is_empty());
-    // Without a word of a hook the same call begins one.
+    // Without a hook's note, the same call starts one.
     session.own("interlock_get_state", "{}");
     assert_eq!(world.runs().len(), 1);
 }
@@ -258,14 +258,14 @@ fn a_run_of_the_policy_is_of_the_client_process_and_of_no_shell_between() {
     let own = interlock_clients::process::look(std::process::id()).unwrap();
     let client = Some(own.client.clone());
     assert_eq!(process_of(Caller::Stdio, own.client.clone()), client);
-    // Whoever calls over HTTP is not above this process.
+    // A client over HTTP is not an ancestor of this process.
     assert_eq!(process_of(Caller::Nobody, own.client), None);
     let mut shell = std::process::Command::new("sh")
         .args(["-c", "read -r line; exit 0"])
         .stdin(std::process::Stdio::piped())
         .spawn()
         .unwrap();
-    // Until it has begun its program it is still this test.
+    // Until it has executed its program, it looks like this test.
     let look = || interlock_clients::process::look(shell.id()).unwrap();
     while look().name == own.name {
         std::thread::yield_now();
@@ -292,7 +292,7 @@ fn a_policy_that_cannot_be_read_denies() {
     assert!(world.runs().is_empty());
 }
 
-/// A call of a tool that the gateway serves, as a hook proposes it.
+/// Returns a call of a tool that the gateway serves, as a hook proposes it.
 fn served(id: &str, tool: &str) -> ToolCall {
     ToolCall {
         id: CallId::new(id),
@@ -344,13 +344,13 @@ fn a_call_that_a_hook_has_judged_is_counted_once() {
     assert_eq!(world.run(&run).root.stay.used.calls, 1);
     at_gateway.ended(&ticket, &said("ok"));
     assert!(world.run(&run).calls.is_empty(), "it has ended");
-    // A note of a verdict that is used up, or was never given, lets nothing pass uncounted.
+    // A note of a verdict that is used up, or was never given, lets no call pass uncounted.
     for stale in ["toolu_1", "toolu_9"] {
         leave(stale);
         at_gateway.passes("fs", "write_file", &input);
     }
     assert_eq!(world.run(&run).root.stay.used.calls, 3);
-    // Nor does any verdict of a hook open what the gateway knows to be protected.
+    // No verdict of a hook permits what the gateway knows to be protected.
     at_gateway.shown(&[("fs", "write_file")]);
     at_gateway.definition["description"] = json!("another tool");
     world.ask(&run, judged("toolu_2"));
@@ -378,7 +378,7 @@ fn a_credential_takes_the_notes_of_its_run_alone() {
     assert_eq!(ticket.call.as_ref().map(|id| id.as_str()), Some("toolu_2"));
     of_second.passes("web", "look", &json!({}));
     assert_eq!(world.run(&second).root.stay.used.calls, 2);
-    // Whoever else reaches the port takes nobody's note.
+    // Another client on the port cannot use anybody's note.
     let mut anybody = Session::of(&world, Caller::Nobody, "");
     assert_eq!(anybody.denied("web", "look", &json!({})).0, "several_runs");
 }

@@ -1,4 +1,4 @@
-//! A project, a state directory and a person's configuration of their own for each test.
+//! A separate project, state directory and personal configuration for each test.
 
 use std::{
     fs,
@@ -20,10 +20,10 @@ use interlock_project::Environment;
 use interlock_store::{ClientProcess, EventLog as _, Home, Lookup, Note, SessionKey, submit};
 use serde_json::Value;
 
-/// When everything happens, in milliseconds since 1970.
+/// The fixed time of everything, in milliseconds since 1970.
 pub(crate) const NOW: u64 = 1_790_000_000_000;
 
-/// Everything around a server.
+/// The environment of a server.
 pub(crate) struct World {
     _directory: tempfile::TempDir,
     pub(crate) home: Home,
@@ -45,7 +45,7 @@ impl World {
         }
     }
 
-    /// A world with the workflow `w` in its project.
+    /// Returns a world with the workflow `w` in its project.
     pub(crate) fn with(workflow: &str) -> Self {
         let world = Self::new();
         world.workflow("w.yaml", workflow);
@@ -125,7 +125,7 @@ impl World {
         asked
     }
 
-    /// Returns the run that holds a session.
+    /// Returns the run that is bound to a session.
     pub(crate) fn bound(&self, name: &str) -> Option<RunId> {
         match self
             .home
@@ -160,7 +160,7 @@ impl World {
         call(control, tool, arguments)
     }
 
-    /// Asks a run as somebody else would.
+    /// Submits a command to a run, as another process would.
     pub(crate) fn ask(&self, run: &RunId, command: CommandKind) {
         let mut log = self.home.open_run(run).unwrap();
         let machine = log.machine().unwrap();
@@ -234,7 +234,7 @@ pub(crate) fn call(control: &mut Control, tool: ControlTool, arguments: &str) ->
     call_as(control, tool, arguments, None)
 }
 
-/// Makes a call that its client has named.
+/// Makes a call with the client's id.
 pub(crate) fn call_as(
     control: &mut Control,
     tool: ControlTool,

@@ -1,4 +1,4 @@
-//! Many clients at once: no answer is lost, and none goes to another.
+//! Many concurrent clients: no answer is lost, and none goes to another client.
 
 use std::sync::Arc;
 
@@ -23,7 +23,7 @@ async fn two_hundred_clients_get_their_own_answers() {
                 None
             };
             for number in 0..CALLS {
-                // All count alike, so that the ids of different clients are equal.
+                // All count in the same way, so that the ids of different clients are equal.
                 let mut message = call(number, "echo");
                 message["params"]["arguments"]["client"] = client.into();
                 let response = match &session {

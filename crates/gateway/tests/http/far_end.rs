@@ -1,4 +1,4 @@
-//! The far end of a link, played by a script.
+//! A scripted peer at the other end of a channel.
 
 use std::sync::Arc;
 
@@ -12,17 +12,17 @@ use interlock_gateway::{
 use serde_json::{Value, json};
 use tokio::sync::mpsc;
 
-/// The one credential there is, and its run.
+/// The only valid credential, and its run.
 pub(crate) const CREDENTIAL: &str = "ilr_of_a_run";
 pub(crate) const RUN: &str = "01jd0000000000000000000000";
 
-/// Opens links to the script, and tells what it saw.
+/// Opens channels to the script, and reports what it received.
 #[derive(Debug)]
 pub(crate) struct Script {
     seen: mpsc::UnboundedSender<Seen>,
 }
 
-/// What the script saw.
+/// What the script received.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Seen {
     Opened(Caller),
@@ -120,7 +120,7 @@ fn answer(request: &Request, waiting: &mut Option<Id>) -> Vec<Envelope> {
             progress(&id, 2),
             result_of(id, &json!({"done": true})),
         ],
-        // Answered once the client says go.
+        // Answered when the client sends `go`.
         ("tools/call", Some("wait")) => {
             let first = progress(&id, 1);
             *waiting = Some(id);
@@ -181,7 +181,7 @@ fn told_of(told: &Notification, waiting: &mut Option<Id>) -> Vec<Envelope> {
                 .into_iter()
                 .collect()
         }
-        // Something that belongs to no request.
+        // A message that belongs to no request.
         "notifications/say" => vec![Envelope::notification(
             "notifications/message",
             told.params.clone(),

@@ -1,4 +1,4 @@
-//! Requests that are refused, one a line of `refusals.json`: what is sent, and status and code of the answer.
+//! Refused requests, one per line of `refusals.json`: the request, and the status and code of the response.
 
 use interlock_gateway::{
     metrics::Metrics,

@@ -1,4 +1,4 @@
-//! A server over HTTP that answers by a script, and a connection of the gateway to it.
+//! A scripted server over HTTP, and a connection of the gateway to it.
 
 use std::{convert::Infallible, net::SocketAddr, sync::Arc};
 
@@ -22,7 +22,7 @@ use tokio::{net::TcpListener, sync::mpsc};
 
 use crate::http::world::soon;
 
-/// What a server was asked.
+/// A request to a server.
 #[derive(Debug, Clone)]
 pub(crate) struct Asked {
     pub(crate) http: String,
@@ -31,7 +31,7 @@ pub(crate) struct Asked {
     pub(crate) body: Value,
 }
 
-/// What it says.
+/// A response of the server.
 pub(crate) enum Says {
     Json(u16, Value),
     Events(&'static [&'static str], Then),
@@ -40,7 +40,7 @@ pub(crate) enum Says {
     Begun(&'static str, Value),
 }
 
-/// What becomes of a stream behind its last event.
+/// The fate of a stream after its last event.
 #[derive(Clone, Copy)]
 pub(crate) enum Then {
     Ends,
@@ -60,7 +60,7 @@ impl Asked {
 pub(crate) struct Server {
     address: SocketAddr,
     pub(crate) seen: mpsc::UnboundedReceiver<Asked>,
-    /// Tells of every stream that was closed from the other side.
+    /// Receives a message for every stream that the peer closed.
     pub(crate) closed: mpsc::UnboundedReceiver<()>,
 }
 
@@ -101,7 +101,7 @@ impl Server {
         connect(&self.url(), &[], speaks).0
     }
 
-    /// Waits for the next request that fits.
+    /// Waits for the next matching request.
     pub(crate) async fn until(&mut self, fits: impl Fn(&Asked) -> bool) -> Asked {
         loop {
             let asked = soon(self.seen.recv()).await.unwrap();
@@ -127,7 +127,7 @@ async fn asked(request: Request<Incoming>) -> Asked {
     }
 }
 
-/// Tells when it is dropped.
+/// Sends a message when it is dropped.
 struct Closing(mpsc::UnboundedSender<()>);
 
 impl Drop for Closing {
@@ -234,7 +234,7 @@ pub(crate) async fn next(link: &mut Channel) -> Value {
     serde_json::from_str(text.get()).unwrap()
 }
 
-/// Begins a session, and waits until the server has heard of it.
+/// Begins a session, and waits until the server has received it.
 pub(crate) async fn begin(link: &mut Channel, server: &mut Server) {
     ask(
         link,
@@ -261,7 +261,7 @@ pub(crate) fn modern(params: Value) -> Value {
     params
 }
 
-/// A server of sessions; `says` answers what is not part of their life.
+/// Responds like a server with sessions; `says` answers the requests that are not part of their life cycle.
 pub(crate) fn with_session(asked: &Asked, says: impl FnOnce(&Asked) -> Says) -> Says {
     match (asked.http.as_str(), asked.body["method"].as_str()) {
         ("GET", _) => Says::Status(405, &[]),

@@ -1,4 +1,4 @@
-//! How the gateway's own side of a connection to a server over HTTP behaves.
+//! The behavior of the gateway's own connection to a server over HTTP.
 
 use interlock_gateway::{
     message::{Envelope, Id, Outcome},
@@ -306,7 +306,7 @@ async fn headers_say_what_the_body_says() {
         modern(json!({"name": "grüß", "arguments": arguments})),
     )
     .await;
-    // Not known before: the list is asked for, and the call sent again.
+    // Not known before: the list is requested, and the call is sent again.
     assert_eq!(next(&mut link).await, json!({"region": "eu"}));
     let first = server.until(|_| true).await;
     assert_eq!(first.header("mcp-protocol-version"), Some("2026-07-28"));
@@ -369,7 +369,7 @@ async fn to_cancel_is_to_close_the_stream_or_to_say_so() {
     }
 }
 
-/// A server of the transport before 2025, which answers in its one stream.
+/// Returns a server of the transport before 2025, which responds in its single stream.
 fn old(endpoint: &'static [&'static str]) -> impl Fn(&Asked) -> Says + Send + Sync {
     move |asked| match (asked.http.as_str(), asked.path.as_str()) {
         ("GET", "/mcp") => Says::Events(endpoint, Then::Stays),

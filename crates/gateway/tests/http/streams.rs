@@ -1,4 +1,4 @@
-//! How answers travel: documents and streams, broken off, resumed, cancelled, ended.
+//! Responses: documents and streams that are interrupted, resumed, cancelled and ended.
 
 use std::time::Duration;
 
@@ -82,7 +82,7 @@ async fn a_stream_that_broke_off_goes_on_where_it_was() {
     let last = last.unwrap();
     drop(stream);
     world.post(Some(&session), &go()).await;
-    // What came meanwhile, and what was never read, is there as often as it is wanted.
+    // Messages that arrived in the meantime, or were never read, can be requested repeatedly.
     for _ in 0..2 {
         let mut stream = Stream::of(get(&world, &session, Some(&last)).await);
         assert_eq!(stream.message().await.unwrap()["result"]["went"], true);
@@ -106,7 +106,7 @@ async fn a_stream_that_is_gone_ends_at_once() {
 async fn what_belongs_to_no_request_travels_in_the_common_stream() {
     let world = World::new().await;
     let session = world.session("2025-06-18").await;
-    // Nothing said before is lost.
+    // No earlier message is lost.
     world.post(Some(&session), &say(1)).await;
     let mut first = Stream::of(get(&world, &session, None).await);
     let (last, data) = first.next().await.unwrap();
@@ -115,7 +115,7 @@ async fn what_belongs_to_no_request_travels_in_the_common_stream() {
     world.post(Some(&session), &say(2)).await;
     let mut again = Stream::of(get(&world, &session, last.as_deref()).await);
     assert_eq!(again.message().await.unwrap()["params"]["data"], 2);
-    // A client that comes back by another way takes the stream with it.
+    // A client that reconnects takes the stream over.
     let mut newer = Stream::of(get(&world, &session, None).await);
     assert_eq!(again.message().await, None);
     world.post(Some(&session), &say(3)).await;
@@ -171,7 +171,7 @@ async fn a_cancelled_request_ends_its_stream() {
         .until(&Seen::Told("notifications/cancelled".to_owned(), params))
         .await;
     assert_eq!(stream.message().await, None);
-    // The id is free again.
+    // The id can be used again.
     assert_eq!(
         world.post(Some(&session), &call(5, "echo")).await.status(),
         200
@@ -188,7 +188,7 @@ async fn to_break_off_is_to_cancel_where_every_request_stands_alone() {
         match world.seen.recv().await.unwrap() {
             Seen::Told(method, params) => {
                 assert_eq!(method, "notifications/cancelled");
-                // Known to the far end by another id, for others may have chosen the same.
+                // The peer knows it by another id, because several clients may have chosen the same.
                 assert!(params["requestId"].is_number());
                 return;
             }
@@ -305,7 +305,7 @@ async fn what_is_under_way_is_finished_when_the_server_ends() {
     let mut stream = Stream::of(world.post(Some(&session), &call(5, "wait")).await);
     stream.message().await.unwrap();
     let mut common = Stream::of(get(&world, &session, None).await);
-    // The connection that says go is there before the server stops to take new ones.
+    // The connection that sends `go` exists before the server stops accepting new ones.
     let client = world.client.clone();
     let url = world.url("/mcp");
     let (begin, begun) = tokio::sync::oneshot::channel::<()>();
@@ -330,7 +330,7 @@ async fn what_is_under_way_is_finished_when_the_server_ends() {
             call(5, "wait")["params"].clone(),
         ))
         .await;
-    // Another request shows that the one with the open body has been accepted as a connection.
+    // Another request shows that the connection with the open body has been accepted.
     assert_eq!(
         world.post(Some(&session), &call(6, "echo")).await.status(),
         200
@@ -363,7 +363,7 @@ async fn what_does_not_end_in_time_is_ended() {
 async fn a_client_that_does_not_read_stops_nobody_else() {
     let world = World::new().await;
     let mut slow = Stream::of(world.post_modern(&modern(call(1, "flood"))).await);
-    // The same link, while the first stream is full.
+    // The same channel, while the first stream is full.
     for number in 2..20 {
         let answer = json_of(world.post_modern(&modern(call(number, "echo"))).await).await;
         assert_eq!(answer["result"]["of"], number);
@@ -440,7 +440,7 @@ async fn the_transport_before_2025_has_one_stream() {
         assert_eq!(answer["id"], message["id"]);
         assert!(answer["result"].get(field).is_some(), "{answer}");
     }
-    // The way in is not a session of the other transport… and both end with the stream.
+    // The endpoint is not a session of the other transport… and both end with the stream.
     drop(stream);
     world.until(&Seen::Closed).await;
     let late = world

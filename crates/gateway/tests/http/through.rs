@@ -1,4 +1,4 @@
-//! Another implementation of both sides, through both of ours, in every revision.
+//! Client and server of another implementation, connected through both of our sides, in every revision.
 
 use std::{borrow::Cow, sync::Arc};
 
@@ -94,7 +94,7 @@ async fn their_server() -> String {
     format!("http://{address}/mcp")
 }
 
-/// Joins both sides without a session in between.
+/// Connects both sides without a session in between.
 #[derive(Debug)]
 struct Straight {
     server: HttpServer,
@@ -111,7 +111,7 @@ impl SessionFactory for Straight {
     }
 }
 
-/// A client of the other implementation, which keeps the progress it is told.
+/// A client of the other implementation, which records progress notifications.
 #[derive(Debug, Clone)]
 struct Watching(mpsc::UnboundedSender<f64>, ProtocolVersion);
 

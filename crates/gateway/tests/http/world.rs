@@ -1,4 +1,4 @@
-//! A server that listens, and a client that sends what it likes.
+//! A server that listens, and a client that sends arbitrary requests.
 
 use std::{net::SocketAddr, sync::Arc, time::Duration};
 
@@ -16,7 +16,7 @@ use tokio::{
 
 use crate::http::far_end::{Script, Seen};
 
-/// Longer than anything here takes; what waits for longer is a failure.
+/// Time limit for any wait, after which the test fails.
 const PATIENCE: Duration = Duration::from_secs(30);
 
 pub(crate) struct World {
@@ -40,7 +40,7 @@ impl Default for Rules {
             listen: "127.0.0.1:0",
             access: Access::default(),
             limits: Limits {
-                // A stream is begun only where something else than the answer comes first.
+                // A stream is begun only if another message precedes the answer.
                 hold: PATIENCE,
                 ..Limits::default()
             },
@@ -49,7 +49,7 @@ impl Default for Rules {
     }
 }
 
-/// Answers in time, or fails.
+/// Returns the result within the time limit, or fails.
 pub(crate) async fn soon<T>(what: impl Future<Output = T>) -> T {
     timeout(PATIENCE, what).await.expect("in time")
 }
@@ -100,7 +100,7 @@ impl World {
         format!("http://127.0.0.1:{}{path}", self.address.port())
     }
 
-    /// Sends a request as it is.
+    /// Sends a request unchanged.
     pub(crate) async fn send(
         &self,
         method: Method,
@@ -115,7 +115,7 @@ impl World {
         soon(request.send()).await.unwrap()
     }
 
-    /// Posts a message as a client of sessions does.
+    /// Posts a message like a client with a session.
     pub(crate) async fn post(&self, session: Option<&str>, message: &Value) -> Response {
         let mut headers = vec![
             ("accept", "application/json, text/event-stream"),
@@ -134,7 +134,7 @@ impl World {
         id.to_owned()
     }
 
-    /// Posts a request as a client without sessions does.
+    /// Posts a request like a client without sessions.
     pub(crate) async fn post_modern(&self, message: &Value) -> Response {
         let method = message["method"].as_str().unwrap();
         let params = &message["params"];
@@ -150,7 +150,7 @@ impl World {
             .await
     }
 
-    /// Waits until the script saw something.
+    /// Waits until the script has received something.
     pub(crate) async fn until(&mut self, seen: &Seen) {
         loop {
             let next = soon(self.seen.recv()).await.expect("the script is there");
@@ -165,13 +165,13 @@ impl World {
         self.stop.take().unwrap().send(()).ok();
     }
 
-    /// Waits until it has.
+    /// Waits until it has ended.
     pub(crate) async fn ended(&mut self) {
         soon(&mut self.running).await.unwrap();
     }
 }
 
-/// Only 127.0.0.1 is talked to, in the clear.
+/// Only 127.0.0.1 is contacted, without TLS.
 pub(crate) fn no_tls() -> rustls::ClientConfig {
     let provider = Arc::new(rustls::crypto::ring::default_provider());
     rustls::ClientConfig::builder_with_provider(provider)
@@ -193,7 +193,7 @@ pub(crate) fn call(id: impl Into<Value>, tool: &str) -> Value {
     json!({"jsonrpc": "2.0", "id": id, "method": "tools/call", "params": {"name": tool, "arguments": {"of": id}}})
 }
 
-/// Adds what every request of 2026-07-28 must have.
+/// Adds the fields that every request of 2026-07-28 requires.
 pub(crate) fn modern(mut message: Value) -> Value {
     message["params"]["_meta"] = json!({
         "io.modelcontextprotocol/protocolVersion": "2026-07-28",
@@ -202,13 +202,13 @@ pub(crate) fn modern(mut message: Value) -> Value {
     message
 }
 
-/// A stream of events as a client reads it.
+/// An event stream, as a client reads it.
 pub(crate) struct Stream {
     response: Response,
     text: String,
 }
 
-/// One event: its id and its text.
+/// An event: its id and its data.
 pub(crate) type Event = (Option<String>, String);
 
 impl Stream {
@@ -221,7 +221,7 @@ impl Stream {
         }
     }
 
-    /// Returns the next event with a text; `None`: the stream is over.
+    /// Returns the next event with data; `None` if the stream has ended.
     pub(crate) async fn next(&mut self) -> Option<Event> {
         loop {
             let Some((event, rest)) = self.text.split_once("\n\n") else {

@@ -1,4 +1,4 @@
-//! Who governs a transcript: its first lines say how.
+//! The policy of a transcript, as its first lines define it.
 
 use std::sync::{Arc, Mutex};
 
@@ -8,15 +8,15 @@ use interlock_gateway::govern::{
 };
 use serde_json::{Value, json};
 
-/// What the first lines of a transcript say.
+/// The settings in a transcript's first lines.
 #[derive(Debug, Clone)]
 pub(crate) struct Scene {
     pub(crate) servers: Vec<String>,
-    /// What the client can do.
+    /// The client's capabilities.
     pub(crate) client: Value,
-    /// What every server can do.
+    /// The capabilities of every server.
     pub(crate) server: Value,
-    /// What the servers may not ask of the client.
+    /// The requests that servers may not send to the client.
     pub(crate) refused: Vec<String>,
     rules: Vec<(String, String)>,
 }
@@ -34,7 +34,7 @@ impl Default for Scene {
 }
 
 impl Scene {
-    /// Takes in a line; `false`: it is none of the first.
+    /// Reads a line; returns `false` if it is not one of the first lines.
     pub(crate) fn take(&mut self, line: &str) -> bool {
         let known = [
             "servers", "client", "server", "refused", "own", "hide", "deny", "ask", "ticket",
@@ -61,7 +61,7 @@ impl Scene {
     }
 }
 
-/// What who governs was told, one line each.
+/// The questions to the policy, one per line.
 pub(crate) type Told = Arc<Mutex<Vec<String>>>;
 
 #[derive(Debug)]

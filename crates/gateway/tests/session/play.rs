@@ -1,4 +1,4 @@
-//! Plays a transcript: says its lines and compares what is heard.
+//! Plays a transcript: sends its lines and compares the received messages.
 
 use std::{collections::HashMap, sync::Arc, time::Duration};
 
@@ -16,10 +16,10 @@ use tokio::{sync::mpsc, time::timeout};
 
 use crate::governed::{Scene, Scripted, Told};
 
-/// How long a message may take that must come.
+/// Time limit for an expected message.
 const PATIENCE: Duration = Duration::from_secs(20);
 
-/// Gives each connection's other end to the transcript.
+/// Connects the other end of each connection to the transcript.
 #[derive(Debug)]
 struct Stage {
     dialed: mpsc::UnboundedSender<(Channel, Fate)>,
@@ -57,12 +57,12 @@ impl Actor {
     }
 }
 
-/// Everything that takes part.
+/// All participants.
 struct Play {
     client: Option<Channel>,
     actors: Vec<Actor>,
     names: HashMap<String, Value>,
-    /// What the client and what the servers can do.
+    /// The capabilities of the client and of the servers.
     can: (Value, Value),
     told: Told,
     heard: usize,
@@ -212,7 +212,7 @@ impl Play {
         }
     }
 
-    /// Plays the first words of the legacy era; what client and servers can do is of the scene.
+    /// Plays the handshake of the protocol versions with sessions, with the scene's capabilities.
     async fn open(&mut self, version: &str) {
         let (client, server) = (self.can.0.clone(), self.can.1.clone());
         let hello = json!({"jsonrpc": "2.0", "id": "hello", "method": "initialize", "params": {
@@ -262,7 +262,7 @@ impl Play {
         found.unwrap_or_else(|| panic!("nobody is called {name}"))
     }
 
-    /// Puts what was heard before where a line says `$x`.
+    /// Replaces each `$x` in a line by the value received before.
     fn filled(&self, text: &str) -> String {
         let mut value: Value =
             serde_json::from_str(text).unwrap_or_else(|error| panic!("{error}: {text}"));
@@ -300,7 +300,7 @@ impl Play {
         }
     }
 
-    /// Tells whether what was heard is what is wanted, fields in any order.
+    /// Returns whether a received message matches the expected one, with fields in any order.
     fn fits(&mut self, wanted: &Value, heard: &Value) -> bool {
         match (wanted, heard) {
             (Value::String(name), heard) if name.starts_with('$') => {
@@ -327,7 +327,7 @@ impl Play {
         }
     }
 
-    /// Waits until who governs was told a line.
+    /// Waits until the policy was asked this.
     async fn governed(&mut self, wanted: &str) {
         let told = Arc::clone(&self.told);
         let at = self.heard;
@@ -346,12 +346,12 @@ impl Play {
         self.heard += 1;
     }
 
-    /// Nobody may have heard anything that the transcript does not say.
+    /// Nobody may have received a message that the transcript does not contain.
     async fn nothing_more(&mut self) {
         if self.client.as_ref().unwrap().outgoing.is_closed() {
             return;
         }
-        // Whatever was on its way is heard before this is answered.
+        // All pending messages arrive before the answer to this one.
         self.say(
             "client",
             &json!({"jsonrpc": "2.0", "id": "the end", "method": "ping"}),

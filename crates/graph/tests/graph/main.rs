@@ -1,4 +1,4 @@
-//! Graphs of workflow files and of made-up machines.
+//! Graphs of workflow files and of generated machines.
 
 #![expect(
     clippy::unwrap_used,

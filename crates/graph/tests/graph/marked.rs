@@ -1,4 +1,4 @@
-//! Where a run stands, and the way it took.
+//! The marks of a run: its current states, and its path.
 
 use interlock_core::{
     event::{
@@ -71,7 +71,7 @@ fn classes(text: &str, title: &str) -> Vec<String> {
         .collect()
 }
 
-/// Returns those of nodes, not of edges.
+/// Returns the classes of nodes only, without edges.
 fn nodes(text: &str, title: &str) -> Vec<String> {
     let mut found = classes(text, title);
     found.retain(|classes| classes.starts_with("node"));
@@ -184,7 +184,7 @@ fn every_open_branch_and_called_machine_is_marked() {
         ..frame("suite#RUN")
     };
     let svg = Graph::of(&own("branches"), Some(&run(called)), &[]).svg();
-    // The state of that name in the called machine, not the one of the caller.
+    // The state with that name in the called machine, not the caller's.
     assert_eq!(classes(&svg, "failed – ends with failure – here").len(), 1);
     assert_eq!(nodes(&svg, "calls suite-of-tests"), ["node state here"]);
 }
@@ -199,7 +199,7 @@ fn a_run_that_has_not_begun_marks_nothing() {
     );
 }
 
-/// A chain `a`, `b` whose end is an event of `b`, with branches or a called machine on the way.
+/// Returns a chain `a`, `b` whose end is an event of `b`, with branches or a called machine in between.
 fn steps(text: &str) -> interlock_core::machine::Machine {
     let source = interlock_formats::Source::new("steps.yaml", text);
     let loaded = interlock_formats::load(&source, None, &interlock_formats::NoWorkflows);

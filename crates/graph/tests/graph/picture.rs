@@ -1,4 +1,4 @@
-//! What every picture must hold: all names, well-formed, nothing upon anything else.
+//! Requirements for every picture: all names are included, it is well-formed, and nothing overlaps.
 
 use interlock_core::machine::Machine;
 use interlock_graph::{ColourScheme, Graph};
@@ -6,7 +6,7 @@ use roxmltree::{Document, Node};
 
 use crate::{OWN, machine, own};
 
-/// A rectangle of a picture.
+/// A rectangle in a picture.
 #[derive(Debug, Clone, Copy)]
 struct Area {
     left: f64,
@@ -27,7 +27,7 @@ impl Area {
         }
     }
 
-    /// Tells whether they share more than an edge; numbers in a picture are rounded to a tenth.
+    /// Returns whether they share more than an edge; coordinates in a picture are rounded to a tenth.
     fn meets(self, other: Self) -> bool {
         self.left + 0.2 < other.right
             && other.left + 0.2 < self.right
@@ -43,7 +43,7 @@ impl Area {
     }
 }
 
-/// Returns the rectangles of a class, those of the legend left out.
+/// Returns the rectangles with a class, except those in the legend.
 fn areas(document: &Document<'_>, class: &str) -> Vec<Area> {
     let rects = document.descendants().filter(|node| {
         node.has_tag_name("rect")
@@ -57,7 +57,7 @@ fn areas(document: &Document<'_>, class: &str) -> Vec<Area> {
     rects.map(Area::of).collect()
 }
 
-/// Draws `machine` and checks what holds for every picture.
+/// Draws `machine` and checks the requirements for every picture.
 pub(crate) fn check(machine: &Machine) -> String {
     let text = Graph::of(machine, None, &[]).svg();
     let document = Document::parse(&text).expect("the picture is well-formed");
@@ -90,7 +90,7 @@ pub(crate) fn check(machine: &Machine) -> String {
     text
 }
 
-/// Returns a name as pictures write it: on one line, nothing hidden.
+/// Returns a name as pictures show it: on one line, without invisible characters.
 fn plain(name: &str) -> String {
     interlock_core::visible::visible(&name.replace(['\n', '\t'], " "))
 }
@@ -173,7 +173,7 @@ fn success_and_failure_differ_without_colour() {
             .count();
         let sign = group.children().find(|node| node.has_tag_name("path"));
         let way = sign.and_then(|sign| sign.attribute("d")).unwrap();
-        // What follows the place is the shape.
+        // The text after the place is the shape.
         let shape = way.split_once(" m").unwrap().1.to_owned();
         (frames, shape)
     };

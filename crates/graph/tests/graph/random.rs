@@ -1,4 +1,4 @@
-//! Made-up machines: names that need care, circles, forks, interrupts, a thousand states.
+//! Generated machines: difficult names, cycles, forks, interrupts, a thousand states.
 
 use indexmap::IndexMap;
 use interlock_core::{
@@ -13,7 +13,7 @@ use proptest::{collection::vec, prelude::*};
 
 use crate::picture;
 
-/// Begins of names; a number after them keeps them apart.
+/// Prefixes of names; a number after them makes them unique.
 const NAMES: [&str; 8] = [
     "plan",
     "a rather long name for a state in which much is done",
@@ -25,7 +25,7 @@ const NAMES: [&str; 8] = [
     "👩‍💻 _x_ **y**",
 ];
 
-/// One transition of a made-up machine: from, to, event, what it needs.
+/// A transition of a generated machine: source, target, event, and requirement.
 type Step = (usize, usize, usize, u8);
 
 fn made(
@@ -106,7 +106,7 @@ fn made(
     machine
 }
 
-/// Checks that no name ends the quotes it stands in, and that the groups close.
+/// Checks that no name ends its quotes, and that the groups are closed.
 fn check_texts(machine: &Machine) {
     let graph = Graph::of(machine, None, &[]);
     let mermaid = graph.mermaid();
@@ -166,7 +166,7 @@ fn a_thousand_states_do_not_blow_up() {
     let count = 1_000;
     let chain = (0..count - 1).flat_map(|at| [(at, at + 1, 0, 0), (at, count - 1, 1, 0)]);
     let star = (1..count).flat_map(|at| [(0, at, at, 0), (at, 0, 0, 0)]);
-    // Steps of a fixed stride lead all over the machine.
+    // Steps with a fixed stride lead across the whole machine.
     let strides = (0..count)
         .flat_map(|at| [1, 389, 707].map(|stride| (at, (at + stride) % count, stride % 3, 0)));
     let nested = (0..count - 1).map(|at| (at, at + 1, 0, 0));

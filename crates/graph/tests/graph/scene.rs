@@ -1,4 +1,4 @@
-//! The picture as JSON says the same as the SVG, and the marks of a run name parts of it.
+//! The scene as JSON has the same content as the SVG, and the marks of a run refer to its parts.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -17,7 +17,7 @@ use crate::{
     own,
 };
 
-/// Lists all items of a scene, whatever groups they stand in.
+/// Lists all items of a scene, in all groups.
 fn items(scene: &Value) -> Vec<&Value> {
     let mut open: Vec<&Value> = scene["items"].as_array().unwrap().iter().collect();
     let mut all = Vec::new();
@@ -57,7 +57,7 @@ fn it_has_every_shape_of_the_svg() {
             ("rect", "rect"),
         ] {
             let drawn = document.descendants().filter(|node| node.has_tag_name(tag));
-            // The page behind everything is the viewer's own.
+            // The background page belongs to the viewer.
             let drawn = drawn
                 .filter(|node| node.attribute("class") != Some("page"))
                 .count();
@@ -75,7 +75,7 @@ fn it_has_every_shape_of_the_svg() {
     }
 }
 
-/// A run of `ship` that stands in its second state.
+/// Returns a run of `ship` in its second state.
 fn standing() -> (Run, Vec<Event>) {
     let root = FramePath::root();
     let moved = taken(&root, "survey", "READY", "check", TransitionKind::Written);

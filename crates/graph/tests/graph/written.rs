@@ -1,6 +1,6 @@
-//! Mermaid, Graphviz and the geometry of the console's picture, compared with texts that were read before they were kept.
+//! Mermaid, Graphviz and the geometry of the console's picture, compared with reviewed texts.
 //!
-//! `INTERLOCK_BLESS=1` writes them anew; read what changed.
+//! `INTERLOCK_BLESS=1` rewrites them; review the changes.
 
 use std::fs;
 

@@ -81,7 +81,7 @@ fn check_age(scope: Scope<'_>, guard: &EvidenceGuard, seen: &Seen) -> Result<(),
     }
 }
 
-/// Tells whether a later call that would prove the same has not ended, as far as is known.
+/// Returns whether a later call that would prove the same has not ended, as far as is known.
 fn is_suspended(run: &Run, key: &str, seen: &Seen) -> bool {
     run.calls.iter().any(|call| {
         call.is_open()

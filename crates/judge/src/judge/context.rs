@@ -29,7 +29,7 @@ pub fn context_of<'a>(
 }
 
 impl JudgeContext<'_> {
-    /// Tells whether a request about exactly this call, in the frame at `path`, is open.
+    /// Returns whether a request about exactly this call, in the frame at `path`, is open.
     #[must_use]
     pub fn is_asked(&self, path: &FramePath) -> bool {
         self.run.requests.iter().any(|request| {
@@ -50,7 +50,7 @@ fn granted<'r>(
         .find(|request| is_for(request, frame, path, call) && is_good_for(run, request, call))
 }
 
-/// Tells whether a request is about exactly this call, from the same agent.
+/// Returns whether a request is about exactly this call, from the same agent.
 fn is_for(request: &Request, frame: &Frame, path: &FramePath, call: &ToolCall) -> bool {
     let asked = request.call().map(|grant| &grant.call);
     request.path == *path
@@ -58,7 +58,7 @@ fn is_for(request: &Request, frame: &Frame, path: &FramePath, call: &ToolCall) -
         && asked.is_some_and(|asked| asked.digest == call.digest && asked.agent == call.agent)
 }
 
-/// Tells whether a person has approved the request and the approval is still valid.
+/// Returns whether a person has approved the request and the approval is still valid.
 ///
 /// An approval of a shell line becomes invalid when a file is written, because the line may then run other code than
 /// the person looked at.

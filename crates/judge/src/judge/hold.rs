@@ -108,13 +108,13 @@ fn only_reads(facts: &ShellFacts) -> bool {
             .all(|command| command.opaque.is_none() && !elsewhere(command))
 }
 
-/// Tells whether `command` begins with `words`, matched like an entry of `allowed_commands`.
+/// Returns whether `command` begins with `words`, matched like an entry of `allowed_commands`.
 #[must_use]
 pub fn begins_with(command: &SimpleCommand, words: &[String]) -> bool {
     shell::words_beyond(words, command).is_some()
 }
 
-/// Tells whether programs that a line starts may keep running after the line has ended.
+/// Returns whether programs that a line starts may keep running after the line has ended.
 ///
 /// This requires that `background` of `policy` lists at least one of the commands, and all whose effect is unknown.
 #[must_use]
@@ -129,7 +129,7 @@ pub fn keeps_running(policy: &Policy, facts: &ShellFacts) -> bool {
         && facts.commands.iter().all(may_stay)
 }
 
-/// Tells whether an entry of `allowed_commands` in `policy` lists `command`.
+/// Returns whether an entry of `allowed_commands` in `policy` lists `command`.
 #[must_use]
 pub fn covers(policy: &Policy, command: &SimpleCommand) -> bool {
     let entries = policy.allowed_commands.as_deref().unwrap_or_default();

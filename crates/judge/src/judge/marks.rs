@@ -66,7 +66,7 @@ fn writes(context: JudgeContext<'_>) -> bool {
             .any(|(index, command)| command.opaque.is_some() && !is_named(context, index, command))
 }
 
-/// Tells whether all writes of a line are over before its `step` begins.
+/// Returns whether all writes of a line are over before its `step` begins.
 ///
 /// Only commands whose effect is unknown are compared by step. Known writes count at any step, except in scratch
 /// directories.
@@ -88,7 +88,7 @@ fn writes_before(context: JudgeContext<'_>, step: usize) -> bool {
         && line.commands.iter().enumerate().all(over)
 }
 
-/// Tells whether a list of commands or an evidence guard names `command` as written, in the directory where it runs.
+/// Returns whether a list of commands or an evidence guard names `command` as written, in the directory where it runs.
 fn is_named(context: JudgeContext<'_>, index: usize, command: &SimpleCommand) -> bool {
     let place = place_of(context, index);
     shell::is_covered(context, command)

@@ -29,12 +29,12 @@ pub(super) fn standing(wanted: &[String], command: &SimpleCommand) -> Standing {
     }
 }
 
-/// Tells whether `command` is the check that `wanted` names, though written in other words.
+/// Returns whether `command` is the check that `wanted` names, though written in other words.
 pub(super) fn is_named_loosely(wanted: &[String], command: &SimpleCommand) -> bool {
     beyond_loosely(wanted, command).is_some_and(|from| keep_behind(command, from))
 }
 
-/// Tells whether a variable that is set for `command` may affect the check that `wanted` names.
+/// Returns whether a variable that is set for `command` may affect the check that `wanted` names.
 ///
 /// Variables that change what programs do are judged by their values, for the whole line.
 pub(super) fn is_steered(line: &ShellFacts, command: &SimpleCommand, wanted: &[String]) -> bool {
@@ -47,7 +47,7 @@ pub(super) fn is_steered(line: &ShellFacts, command: &SimpleCommand, wanted: &[S
         .any(|name| !changes(name))
 }
 
-/// Tells whether variables that the line sets choose which tests run.
+/// Returns whether variables that the line sets choose which tests run.
 pub(super) fn chooses(env: &EnvUse) -> bool {
     env.set
         .iter()
@@ -78,13 +78,13 @@ fn uses(command: &SimpleCommand, from: usize, to: usize) -> impl Iterator<Item =
     (from..to).map(|at| command.uses.get(at).copied().unwrap_or_default().selects)
 }
 
-/// Tells whether a command with its words from `from` on is still the check.
+/// Returns whether a command with its words from `from` on is still the check.
 fn keep_behind(command: &SimpleCommand, from: usize) -> bool {
     let beyond = || uses(command, from, command.words.len());
     !beyond().eq([Selection::Asks]) && keep(beyond(), true)
 }
 
-/// Tells whether none of these words selects; `behind`: the words follow an entry rather than stand within it.
+/// Returns whether none of these words selects; `behind`: the words follow an entry rather than stand within it.
 fn keep(uses: impl Iterator<Item = Selection>, behind: bool) -> bool {
     let mut takes_next = false;
     for selection in uses {

@@ -182,7 +182,7 @@ fn in_command(command: &SimpleCommand) -> Option<String> {
     found.then(|| format!("what `{shown}` reads"))
 }
 
-/// Tells whether a path is a file on the lists, or lies in a directory on them.
+/// Returns whether a path is a file on the lists, or lies in a directory on them.
 fn is_secret_path(path: &str) -> bool {
     let lower = path.to_lowercase();
     let name = lower.rsplit('/').next().unwrap_or(&lower);
@@ -205,7 +205,7 @@ fn is_secret_path(path: &str) -> bool {
     in_place || fits(FILES) && !only_below
 }
 
-/// Tells whether a variable holds a secret, judging by its name.
+/// Returns whether a variable holds a secret, judging by its name.
 fn is_secret_name(name: &str) -> bool {
     let upper = name.to_uppercase();
     upper.split('_').any(|part| PARTS.contains(&part))

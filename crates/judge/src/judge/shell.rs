@@ -257,7 +257,7 @@ fn opaque(context: JudgeContext<'_>, facts: &ShellFacts, stance: Stance) -> Foun
     )
 }
 
-/// Tells whether `command` has an unknown effect, but none if the kernel refuses every write.
+/// Returns whether `command` has an unknown effect, but none if the kernel refuses every write.
 ///
 /// Such a command is code within the line, or version control in another repository.
 #[must_use]
@@ -267,7 +267,7 @@ pub fn is_contained(command: &SimpleCommand) -> bool {
     command.opaque.is_some() && (command.contained || is_code)
 }
 
-/// Tells whether the kernel confines the line's own code completely: no writes and no network.
+/// Returns whether the kernel confines the line's own code completely: no writes and no network.
 ///
 /// In a state with `allowed_commands`, the kernel permits more.
 fn kernel_holds(context: JudgeContext<'_>, facts: &ShellFacts) -> bool {
@@ -437,14 +437,14 @@ fn instead_of_writing(stance: Stance, write: &FileWrite) -> (&'static str, &'sta
     }
 }
 
-/// Tells whether a write goes to the history of a listed version control command.
+/// Returns whether a write goes to the history of a listed version control command.
 ///
 /// Any write of such a command outside its repository is judged like other writes.
 fn covered_history(context: JudgeContext<'_>, write: &FileWrite) -> bool {
     history_of(context, write).is_some_and(|command| is_covered(context, command))
 }
 
-/// Tells whether a write is the result of a listed program, which the kernel confines to its places.
+/// Returns whether a write is the result of a listed program, which the kernel confines to its places.
 fn covered_result(context: JudgeContext<'_>, write: &FileWrite) -> bool {
     context.state.policy.stance() == Stance::NoWrite
         && result_of(context, write).is_some_and(|command| is_covered(context, command))
@@ -463,7 +463,7 @@ fn result_of<'a>(context: JudgeContext<'a>, write: &FileWrite) -> Option<&'a Sim
     })
 }
 
-/// Tells whether a write goes to the history of a version control command, not to a file of the project.
+/// Returns whether a write goes to the history of a version control command, not to a file of the project.
 ///
 /// For a command that changes files without naming them, the history represents those files.
 pub(super) fn is_history(context: JudgeContext<'_>, write: &FileWrite) -> bool {

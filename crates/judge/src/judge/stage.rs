@@ -59,13 +59,13 @@ pub fn judge_stage(context: JudgeContext<'_>, mode: &ModeRules) -> StageVerdict 
     }
 }
 
-/// Tells whether a call only reads, so that it may run in parallel with others, and again after a crash.
+/// Returns whether a call only reads, so that it may run in parallel with others, and again after a crash.
 #[must_use]
 pub fn only_reads(call: &ToolCall) -> bool {
     call.facts.only_reads && call.facts.writes.is_empty()
 }
 
-/// Tells whether a call outside the list is refused without asking a person.
+/// Returns whether a call outside the list is refused without asking a person.
 ///
 /// An agent of a conversation has only the tools it is given; a person is asked for others only if its state says so.
 fn refuses(context: JudgeContext<'_>) -> bool {

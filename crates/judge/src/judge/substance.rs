@@ -12,7 +12,7 @@ use crate::{
     substance::ReportSource,
 };
 
-/// Tells whether nothing in the line but the check itself may write the report.
+/// Returns whether nothing in the line but the check itself may write the report.
 ///
 /// The line may also contain commands that are known to write nothing, or that write other files by name.
 pub(super) fn is_alone(

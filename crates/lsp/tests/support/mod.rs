@@ -1,4 +1,4 @@
-//! A client that speaks with a server in the same process.
+//! A client that talks to a server in the same process.
 
 use interlock_formats::{NoWorkflows, check};
 use interlock_lsp::{Position, Server, Text};
@@ -46,7 +46,7 @@ impl Client {
         &mut self.server
     }
 
-    /// Lets the server work until nothing is left to do.
+    /// Runs the server until no work is left.
     pub(crate) fn settle(&mut self) {
         loop {
             while !self.server.is_idle() {
@@ -65,7 +65,7 @@ impl Client {
             .receive(json!({ "jsonrpc": "2.0", "method": method, "params": params }));
     }
 
-    /// Asks and returns the result.
+    /// Sends a request and returns the result.
     pub(crate) fn request(&mut self, method: &str, params: &Value) -> Value {
         self.next += 1;
         let id = self.next;
@@ -90,7 +90,7 @@ impl Client {
         self.published(uri)["diagnostics"].clone()
     }
 
-    /// Opens a document and returns the position of `|` in it, which is taken out.
+    /// Opens a document and returns the position of `|` in it, which is removed.
     pub(crate) fn open_at(&mut self, uri: &str, text: &str) -> (usize, usize) {
         let at = text.find('|').unwrap();
         let text = text.replacen('|', "", 1);
@@ -99,7 +99,7 @@ impl Client {
         (line, character)
     }
 
-    /// Asks about a position of a document.
+    /// Sends a request about a position in a document.
     pub(crate) fn ask(
         &mut self,
         method: &str,
@@ -114,7 +114,7 @@ impl Client {
         )
     }
 
-    /// Returns what was said last about a document.
+    /// Returns the latest diagnostics of a document.
     pub(crate) fn published(&mut self, uri: &str) -> Value {
         self.settle();
         let said = self.received.iter().rev().find(|one| {

@@ -44,7 +44,7 @@ impl Parallel {
         }
     }
 
-    /// Tells whether regions that reach the same state wait for each other there.
+    /// Returns whether regions that reach the same state wait for each other there.
     #[must_use]
     pub const fn meets(&self) -> bool {
         matches!((&self.over, self.join), (Over::Branches(_), Join::Converge))

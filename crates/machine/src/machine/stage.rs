@@ -72,7 +72,7 @@ pub enum Ending {
 }
 
 impl ModelStage {
-    /// Tells whether a failed model call is repeated within the attempt, keeping the transcript.
+    /// Returns whether a failed model call is repeated within the attempt, keeping the transcript.
     #[must_use]
     pub const fn repeats_calls(&self) -> bool {
         self.history

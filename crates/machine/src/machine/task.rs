@@ -75,13 +75,13 @@ impl From<&TaskKind> for EffectKind {
 }
 
 impl EffectKind {
-    /// Tells whether a runner performs the effect without a model or a person: a program or a node.
+    /// Returns whether a runner performs the effect without a model or a person: a program or a node.
     #[must_use]
     pub const fn is_task(&self) -> bool {
         matches!(self, Self::Program(_) | Self::Node(_))
     }
 
-    /// Tells whether the effect is the program with this name.
+    /// Returns whether the effect is the program with this name.
     #[must_use]
     pub fn is_program(&self, name: &str) -> bool {
         matches!(self, Self::Program(own) if own.as_str() == name)

@@ -1,4 +1,4 @@
-//! A conversation with a provider of each kind, as it goes over the wire.
+//! A conversation with a provider of each kind, as sent over the wire.
 
 use crate::support::{self, KINDS, Strict, at, request};
 use interlock_models::{Client, FinishReason, Kind, RetryPolicy};
@@ -60,7 +60,7 @@ fn text_and_calls_arrive_whole_from_every_kind() {
     }
 }
 
-/// Two calls in one message, then the results, then `done`.
+/// Plays two calls in one message, then the results, then `done`.
 fn played(
     kind: Kind,
 ) -> (
@@ -79,7 +79,7 @@ fn played(
     let mut request = request(kind);
     let (answer, _) = support::call(&client, &provider, &request, &RetryPolicy::once());
     support::follow(&mut request, &answer.unwrap(), "text of a file");
-    // As after a crash: rebuilt from what was stored.
+    // As after a crash: rebuilt from the stored bytes.
     let stored = request.bytes();
     let request: interlock_models::Request = serde_json::from_slice(&stored).unwrap();
     assert_eq!(request.bytes(), stored, "{kind}");

@@ -1,4 +1,4 @@
-//! Providers that fail: which tries follow, after which waits, and what is said in the end.
+//! Failing providers: the retries, the waits between them, and the final error.
 
 use std::{sync::Arc, time::Duration};
 
@@ -22,7 +22,7 @@ fn done() -> Reply {
     Reply::say(vec![text("done")])
 }
 
-/// Calls a provider that replies with `replies`; returns what came of it, the waits and the number of requests.
+/// Calls a provider that sends `replies`; returns the result, the waits and the number of requests.
 fn play(
     kind: Kind,
     replies: Vec<Reply>,
@@ -119,7 +119,7 @@ fn retry_after_is_waited_for_up_to_its_bound() {
 
 #[test]
 fn another_policy_waits_by_its_own_table() {
-    // `initial_interval: 2`, factor 2, `max_interval: 10`, five tries; `retry-after` up to the longest wait.
+    // `initial_interval: 2`, factor 2, `max_interval: 10`, five attempts; `retry-after` up to the longest wait.
     let retry = RetryPolicy {
         max_attempts: 5,
         initial_interval: Duration::from_secs(2),
@@ -149,7 +149,7 @@ fn a_broken_stream_is_thrown_away_and_asked_for_again() {
             &said,
             interlock_testkit::provider::Stop::Done,
         );
-        // Before the last event everywhere: what follows it does not count.
+        // Always before the last event, because what follows it does not count.
         let last = whole.trim_end().len().saturating_sub(30);
         for cut in (0..last).step_by(41) {
             for reply in [
@@ -426,7 +426,7 @@ fn what_is_no_stream_is_told_with_its_sentence() {
 
 #[test]
 fn what_a_server_refuses_is_left_out_and_stays_so() {
-    // A server that knows no `stream_options`, no `max_tokens` and no temperature; each refusal names one thing.
+    // A server that supports no `stream_options`, no `max_tokens` and no temperature; each refusal names one of them.
     let script = Script::new(|asked| {
         let holds = |key: &str| asked.body.get(key).is_some();
         let no = |what: &str| {
@@ -540,7 +540,7 @@ fn a_pulled_handle_ends_a_stream_a_head_and_a_wait() {
         )
         .unwrap_err();
     assert_eq!((error.code(), error.tries), (Code::Cancelled, 1));
-    // And one that was pulled before sends nothing.
+    // A call that was cancelled before it began sends nothing.
     let (before, _) = (model.asked().len(), ());
     let error = client.call(
         &at(Kind::OpenAi, &model.url()),

@@ -1,4 +1,4 @@
-//! Calls over real connections, to a provider on 127.0.0.1 that speaks what each kind speaks and fails as told.
+//! Calls over real connections to a provider on 127.0.0.1 that speaks each kind's protocol and fails on demand.
 
 #![expect(clippy::unwrap_used, reason = "a failed test panics")]
 #![expect(clippy::indexing_slicing, reason = "a failed test panics")]

@@ -1,4 +1,4 @@
-//! What is posted: shapes that the providers publish, the same bytes for the same conversation.
+//! Posted requests: they match the providers' published schemas, and the same conversation gives the same bytes.
 
 use std::path::Path;
 
@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 
 use crate::support::{self, KINDS, Strict, at, model};
 
-/// A conversation with everything in it that a model or a tool server may come up with.
+/// Returns a conversation with everything that a model or a tool server may produce.
 fn odd(kind: Kind) -> Request {
     let call = |id: Option<&str>, name: &str, arguments: &str| {
         Part::Call(Call {
@@ -79,7 +79,7 @@ fn odd(kind: Kind) -> Request {
                 ("unknown_tool", true),
             ]),
             Message::user("3 turns left."),
-            // A message of nothing, and what follows it.
+            // An empty message, and the one after it.
             Message::Assistant { parts: Vec::new() },
             Message::user("Call `submit`."),
             Message::Assistant {
@@ -107,7 +107,7 @@ fn odd(kind: Kind) -> Request {
     }
 }
 
-/// A schema with every keyword that somebody refuses.
+/// Returns a schema with every keyword that some provider refuses.
 fn zoo() -> Value {
     json!({
         "$schema": "https://json-schema.org/draft/2020-12/schema", "$id": "https://example.org/zoo",
@@ -132,7 +132,7 @@ fn zoo() -> Value {
     })
 }
 
-/// Sends, and returns what arrived; held against the published shape.
+/// Sends a request and returns it as received, after checking it against the published schema.
 fn sent(kind: Kind, request: &Request) -> interlock_testkit::provider::ModelRequest {
     let model = Strict::start(Script::new(|_| {
         interlock_testkit::provider::Reply::say(vec![text("done")])
@@ -258,7 +258,7 @@ fn a_name_that_is_not_taken_is_changed_and_comes_back() {
     ];
     for kind in KINDS {
         let model = Strict::start(Script::new(|asked| {
-            // Calls every tool by the name it was told.
+            // Calls every tool by the name it was given.
             let names: Vec<String> = match asked.wire {
                 interlock_testkit::provider::Wire::Anthropic => {
                     named(&asked.body["tools"], "/name")
@@ -293,7 +293,7 @@ fn a_name_that_is_not_taken_is_changed_and_comes_back() {
         let called: Vec<&str> = answer.calls().map(|call| call.name.as_str()).collect();
         assert_eq!(called, own, "{kind}");
         assert!(heard.contains(&"calling 7up".to_owned()), "{heard:?}");
-        // And in the next request they are the same as in the first.
+        // In the next request, they are the same as in the first.
         support::follow(&mut request, &answer, "ok");
         support::call(
             &client,
@@ -420,7 +420,7 @@ fn connections_are_used_again() {
             .0
             .unwrap();
         }
-        // A call that begins before the connection of the last one is back opens another.
+        // A call that begins before the previous connection is free opens another one.
         assert!(model.connections() < 25, "{kind}: {}", model.connections());
     }
 }

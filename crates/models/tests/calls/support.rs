@@ -1,4 +1,4 @@
-//! What the tests of this crate have in common: providers, conversations, a clock that does not wait.
+//! Shared code of these tests: providers, conversations, a clock that does not wait.
 
 use std::{
     sync::{
@@ -16,10 +16,10 @@ use interlock_process::Cancel;
 use interlock_testkit::provider;
 use serde_json::json;
 
-/// The key of every provider here.
+/// The key for every provider in these tests.
 pub(crate) const KEY: &str = "sk-ant-0123456789-never-shown";
 
-/// A provider, each request to which is held against what its kind publishes.
+/// A provider that checks each request against its kind's published schema.
 #[derive(Debug)]
 pub(crate) struct Strict(provider::Provider);
 
@@ -45,7 +45,7 @@ impl Drop for Strict {
     }
 }
 
-/// Holds a request against the schema of its kind, in `tests/schemas`.
+/// Checks a request against the schema of its kind, in `tests/schemas`.
 fn hold(asked: &provider::ModelRequest) {
     static SCHEMAS: std::sync::OnceLock<[jsonschema::Validator; 4]> = std::sync::OnceLock::new();
     let schemas = SCHEMAS.get_or_init(|| {
@@ -76,7 +76,7 @@ fn hold(asked: &provider::ModelRequest) {
     );
 }
 
-/// A clock whose waits are over at once, and remembered.
+/// A clock whose waits end at once and are recorded.
 #[derive(Debug, Default)]
 pub(crate) struct Fast {
     now_ms: AtomicU64,
@@ -90,7 +90,7 @@ impl Fast {
         Arc::new(clock)
     }
 
-    /// What was waited for, in milliseconds.
+    /// Returns the recorded waits, in milliseconds.
     pub(crate) fn waits_ms(&self) -> Vec<u128> {
         let waits = self.waits.lock().unwrap();
         waits.iter().map(Duration::as_millis).collect()
@@ -143,7 +143,7 @@ pub(crate) fn at(kind: Kind, url: &str) -> Provider {
     Provider::new(kind, Some(url), key).unwrap()
 }
 
-/// A conversation of one message with one tool.
+/// Returns a conversation of one message with one tool.
 pub(crate) fn request(kind: Kind) -> Request {
     Request {
         model: model(kind).to_owned(),
@@ -159,7 +159,7 @@ pub(crate) fn request(kind: Kind) -> Request {
     }
 }
 
-/// Answers every call of `answer` with `content`, and goes on.
+/// Answers every call in `answer` with `content`, and continues the conversation.
 pub(crate) fn follow(request: &mut Request, answer: &Answer, content: &str) {
     request.messages.push(answer.message());
     let results: Vec<ToolResult> = answer
@@ -176,7 +176,7 @@ pub(crate) fn follow(request: &mut Request, answer: &Answer, content: &str) {
     }
 }
 
-/// Calls, with what was heard: texts as they are, everything else by its name.
+/// Makes a call; also returns the received parts: texts as they are, everything else by name.
 pub(crate) fn call(
     client: &Client,
     provider: &Provider,

@@ -1,4 +1,4 @@
-//! What needs no connection: waits, prices, options, addresses, and the bytes that a conversation is stored as.
+//! Tests without a connection: waits, prices, options, addresses, and the stored bytes of a conversation.
 
 use std::time::Duration;
 
@@ -111,7 +111,7 @@ fn costs_are_exact_or_not_known() {
         ),
         (price("3", "15", None), usage(3, 0, 1), Some(9_000_000)),
         (price("0.000001", "0", None), usage(1, 9, 0), Some(1)),
-        // More from the cache than there was: what is said last does not make money.
+        // More tokens from the cache than there were: the price must not become negative.
         (price("3", "15", Some("0.3")), usage(1, 0, 5), Some(300_000)),
         (price("3", "15", None), usage(u64::MAX, 0, 0), None),
         (

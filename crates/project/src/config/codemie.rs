@@ -116,7 +116,7 @@ impl fmt::Debug for Secret {
 }
 
 impl McpServerConfig {
-    /// Tells whether it is used at all.
+    /// Returns whether it is used at all.
     #[must_use]
     pub fn is_enabled(&self) -> bool {
         self.enabled.unwrap_or(true)
@@ -298,7 +298,7 @@ impl IntegrationConfig {
         }
     }
 
-    /// Tells whether a value comes from the environment of the person.
+    /// Returns whether a value comes from the environment of the person.
     #[must_use]
     pub fn takes_environment(&self) -> bool {
         match &self.env {
@@ -316,7 +316,7 @@ pub struct PlaceConfig {
     pub path: PathBuf,
 }
 
-/// Tells what is wrong in these tables beside their shape; `None`: nothing.
+/// Returns the first problem of these tables apart from their shape; `None` if there is none.
 pub(super) fn flaw(config: &Config) -> Option<String> {
     let server = |(id, one): (&String, &McpServerConfig)| {
         let why = one.work(id).err()?;

@@ -140,7 +140,7 @@ fn rate<'d, D: Deserializer<'d>>(from: D) -> Result<Rate, D::Error> {
     from.deserialize_any(Reading)
 }
 
-/// Tells what is wrong in these tables beside their shape; `None`: nothing.
+/// Returns the first problem of these tables apart from their shape; `None` if there is none.
 pub(super) fn flaw(config: &Config) -> Option<String> {
     let provider = |(name, one): (&ProviderName, &ProviderConfig)| {
         let name = name.as_str();

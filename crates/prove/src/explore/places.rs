@@ -60,7 +60,7 @@ impl Explorer<'_> {
         }
     }
 
-    /// Tells which guards hold in each part; a run is asked only where that is not known.
+    /// Returns which guards hold in each part; a run is evaluated only if that is not known.
     pub(super) fn truths(&mut self, visit: usize, state: &State) -> Vec<Vec<u32>> {
         let salt = self.salt();
         if let Some(known) = self.truths.of(self.model, &self.atlas, state, salt, None) {

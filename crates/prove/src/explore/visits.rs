@@ -94,7 +94,7 @@ impl Explorer<'_> {
         Some(number)
     }
 
-    /// Tells whether a run that has used `one` may do all that one with `other` may.
+    /// Returns whether a run that has used `one` may do all that one with `other` may.
     fn permits(&self, one: u32, other: u32) -> bool {
         if one == other {
             return true;

@@ -1,4 +1,4 @@
-//! Scripts in `tests/provers` that answer by means of other programs.
+//! Scripts in `tests/provers` that get their answers from other programs.
 
 use std::{
     io::Write as _,
@@ -8,7 +8,7 @@ use std::{
 
 use serde_json::Value;
 
-/// Asks a script; `None`: its packages are not installed, which is said, and in CI fails.
+/// Runs a script; returns `None` if its packages are not installed, which is reported, and fails in CI.
 pub(super) fn ask(script: &str, asked: &Value) -> Option<Value> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/provers");
     let packages = folder.join("python");

@@ -1,4 +1,4 @@
-//! The cases of the repository: each step that one takes is a step of the graph of its workflow.
+//! The cases of the repository: each of their steps is a step in the graph of the workflow.
 
 use std::path::Path;
 
@@ -12,11 +12,11 @@ use interlock_simulate::{
 use super::runs::Explored;
 use crate::{doubts, machine::unsupported};
 
-/// Of so many files one is played, where not all are asked for.
+/// Without the whole set, one in this many files is played.
 const SAMPLE: usize = 24;
 
-/// Tells whether something was done that the book says is left out: it overlaps, a sub-agent has a branch, or the run
-/// stands still.
+/// Returns whether the run did something that proofs do not cover, as the book says: it overlaps, a sub-agent has a
+/// branch, or the run is paused.
 fn is_left_out(run: &Run) -> bool {
     let cancelled = run.phase == Phase::Cancelled;
     cancelled || run.calls.len() > 1 || !run.agents.is_empty() || run.paused.is_some()
@@ -48,7 +48,7 @@ fn what_cases_do_is_in_the_graphs_of_their_workflows() {
         let Some(explored) = Explored::new(&name, &loaded.machine, 300) else {
             continue;
         };
-        // Where something may be missed, that is said, and nothing holds.
+        // If something may be missed, that is reported, and nothing is proved.
         if !doubts::all(&explored.model, &[]).is_empty() || !explored.model.missed.is_empty() {
             continue;
         }
@@ -67,7 +67,7 @@ fn what_cases_do_is_in_the_graphs_of_their_workflows() {
                 if is_left_out(run) {
                     break;
                 }
-                // A call that has not ended yet is between two states.
+                // A call that has not ended is between two states.
                 if !run.calls.is_empty() {
                     continue;
                 }

@@ -1,4 +1,4 @@
-//! Values that tell guards apart: no value of a context is treated otherwise than one that is tried.
+//! The values that distinguish guards: every value of a context is treated like one of those that are tried.
 
 use interlock_core::guard::{Guard, Op};
 use interlock_formats::{NoWorkflows, Source, load};
@@ -41,7 +41,7 @@ fn machine(chance: &mut Chance) -> String {
     text
 }
 
-/// Thinks of a value without looking at the guards.
+/// Generates a value independently of the guards.
 fn value(chance: &mut Chance, depth: usize) -> Value {
     match chance.below(if depth == 0 { 8 } else { 11 }) {
         0 => json!(i64::try_from(chance.below(20)).unwrap() - 6),
@@ -67,13 +67,13 @@ fn value(chance: &mut Chance, depth: usize) -> Value {
     }
 }
 
-/// Tells whether values may be missed; that is said to the person, and nothing holds then.
+/// Returns whether values may be missed; then that is reported, and nothing is proved.
 fn is_doubted(cells: &Cells, guards: &[&Guard]) -> bool {
     let contains = |guard: &&Guard| matches!(guard, Guard::Field(one) if one.op == Op::Contains);
     !cells.missed.is_empty() || guards.len() > 1 && guards.iter().any(contains)
 }
 
-/// Returns the class of each value that is tried.
+/// Returns the class of each tried value.
 fn tried(cells: &Cells) -> Vec<String> {
     let cell = cells.cells.first().unwrap();
     let tried = cell.values.iter().map(|value| cells.class(0, Some(value)));

@@ -1,8 +1,8 @@
-//! Numbers, small machines and things to do, by a fixed rule: the same seed gives the same.
+//! Pseudo-random numbers, small machines and actions, reproducible from a seed.
 
 use serde_json::{Value, json};
 
-/// Numbers by a fixed rule: the same seed gives the same machine and the same runs.
+/// A pseudo-random number generator: the same seed gives the same machine and the same runs.
 pub(super) struct Chance(u64);
 
 impl Chance {
@@ -42,14 +42,14 @@ const GUARDS: [&str; 9] = [
     "{any: [g0, g4]}",
 ];
 
-/// Writes a machine: states in a row, so that each is reached, with further transitions by chance.
+/// Writes a machine: states in a row, so that each is reachable, with further random transitions.
 pub(super) fn machine(chance: &mut Chance) -> String {
     let mut text = String::from("id: f\ninitial: s0\n");
     if chance.is(4) {
         text.push_str("interrupts:\n  i0: {trigger: {file_pattern: 'db/**'}, target: handler}\n  i1: {trigger: {file_pattern: '**/*.sql'}, target: handler}\n");
     }
     text.push_str("guards:\n");
-    // Few guards a machine, so that its graph is small and many machines are tried.
+    // Few guards per machine, so that its graph is small and many machines are tried.
     let own: &[usize] = [
         &[0, 1, 7][..],
         &[4, 5][..],
@@ -145,7 +145,7 @@ fn policy(chance: &mut Chance, text: &mut String) {
     }
 }
 
-/// Thinks of something to do, without asking the model what is worth doing.
+/// Generates an action, without asking the model for useful ones.
 pub(super) fn line(chance: &mut Chance, branches: &[String]) -> Vec<Value> {
     let mut line = match chance.below(10) {
         0..=2 => {
@@ -213,7 +213,7 @@ pub(super) fn line(chance: &mut Chance, branches: &[String]) -> Vec<Value> {
     let mut lines = vec![line];
     if lines[0].get("tool").is_some() {
         let shell = lines[0]["tool"] == "Bash";
-        // What is known to read alone is not seen to write.
+        // A command known to only read is not observed to write.
         let writes = shell && lines[0]["input"]["command"] != "ls";
         let end = match chance.below(6) {
             0 if shell => json!({"exit": 1}),

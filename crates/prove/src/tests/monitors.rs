@@ -1,4 +1,4 @@
-//! Watchers against their definitions, read over the whole of a made-up run.
+//! Monitors against their definitions, evaluated over a whole generated run.
 
 use serde_json::{Map, Value, json};
 
@@ -8,7 +8,7 @@ use crate::{
     monitor::{Since, Watch},
 };
 
-/// What happens in a step: what predicates say, and what is read beside them.
+/// The observations of a step: the values of predicates, and further facts.
 type Happened = (Vec<bool>, Facts);
 
 const SLOTS: usize = 4;
@@ -59,7 +59,7 @@ fn watch(chance: &mut Chance) -> Watch {
     }
 }
 
-/// Tells by the words of the book whether a property is broken in the step `now`.
+/// Returns whether a property is violated in step `now`, by the definitions in the book.
 fn is_broken(watch: &Watch, run: &[Happened], now: usize) -> bool {
     let is = |slot: usize, step: usize| run[step].0[slot];
     match watch {
@@ -118,9 +118,9 @@ fn a_watcher_stops_where_its_definition_is_first_broken() {
     assert!((1_000..3_900).contains(&stopped), "{stopped}");
 }
 
-/// Writes a property as a formula over the past that holds as long as it is not broken.
+/// Writes a property as a formula over the past that holds as long as the property is not violated.
 ///
-/// The formula is said by the words of the book, and not by what a watcher remembers.
+/// The formula follows the definitions in the book, and not the state of a monitor.
 fn formula(watch: &Watch) -> String {
     match watch {
         Watch::Never(what) => format!("H(!p{what})"),

@@ -1,4 +1,4 @@
-//! Runs made by chance, with calls that the graph never heard of: each of their steps is one of the graph's.
+//! Random runs with calls unknown to the graph: each of their steps is a step of the graph.
 
 use std::collections::BTreeSet;
 
@@ -13,7 +13,7 @@ use super::{
 };
 use crate::{graph::Graph, hash::at, key::order_alike, machine::unsupported, model::Model};
 
-/// A machine with its graph.
+/// A machine and its graph.
 pub(super) struct Explored<'a> {
     what: &'a str,
     machine: &'a Machine,
@@ -23,7 +23,7 @@ pub(super) struct Explored<'a> {
 }
 
 impl<'a> Explored<'a> {
-    /// Explores up to `max` states; `None`: there are more.
+    /// Explores up to `max` states; returns `None` if there are more.
     pub(super) fn new(what: &'a str, machine: &'a Machine, max: usize) -> Option<Self> {
         assert_eq!(unsupported(machine), None, "{what}");
         let model = Model::new(machine, Vec::new(), 4);
@@ -40,10 +40,10 @@ impl<'a> Explored<'a> {
         })
     }
 
-    /// Tells whether a step of a run is one of the graph.
+    /// Returns whether a step of a run is one of the graph.
     ///
     /// A step that changes nothing needs no edge: a refusal, or a call whose trace no rule reads. One that also uses up
-    /// a limit is there as two: the same call again, until nothing is left.
+    /// a limit occurs as two edges: the same call again, until nothing is left.
     fn knows(&self, from: usize, to: usize) -> bool {
         let twice = || {
             let mut out = self.edges.range((from, 0)..(from + 1, 0));
@@ -52,7 +52,7 @@ impl<'a> Explored<'a> {
         from == to || self.edges.contains(&(from, to)) || twice()
     }
 
-    /// Returns the state of a run, which is one step from another.
+    /// Returns the state of a run, which must be one step from another.
     fn expect_step(&self, from: usize, run: &Run, told: &str) -> usize {
         match self.step(from, run) {
             Ok(to) => to,
@@ -60,9 +60,9 @@ impl<'a> Explored<'a> {
         }
     }
 
-    /// Finds the state of a run, or the one in which other commands that count alike were seen.
+    /// Finds the state of a run, or the equivalent one in which other commands were seen.
     ///
-    /// While a person is asked the graph moves nothing, but it has moved what was seen before.
+    /// While a person is asked, the graph records no commands, but those seen before are included.
     fn find(&self, run: &Run) -> Option<usize> {
         let found = self.graph.find(&self.model, run);
         found.or_else(|| {
@@ -73,7 +73,7 @@ impl<'a> Explored<'a> {
         })
     }
 
-    /// Finds the state of a run, which is to be one step from another.
+    /// Finds the state of a run, which must be one step from another.
     pub(super) fn step(&self, from: usize, run: &Run) -> Result<usize, String> {
         let Some(to) = self.find(run) else {
             let text = self.graph.text(&self.model, run);
@@ -85,7 +85,7 @@ impl<'a> Explored<'a> {
             .ok_or(format!("no such step {from} → {to}"))
     }
 
-    /// Makes a run of so many steps; `think` says what is done next. Returns the steps that changed something.
+    /// Makes a run of this many steps, which `think` chooses; returns the number of steps that changed something.
     fn walk(&self, steps: usize, mut think: impl FnMut(&Simulation) -> Vec<Value>) -> usize {
         let mut simulation = Simulation::new(self.machine.clone(), Scenario::default());
         let mut at = self.graph.find(&self.model, simulation.run()).unwrap();
@@ -107,7 +107,7 @@ impl<'a> Explored<'a> {
     }
 }
 
-/// Names the branches in which a run stands.
+/// Returns the current branches of a run.
 fn branches(simulation: &Simulation) -> Vec<String> {
     let leaves = simulation.run().open_leaves();
     let inner = leaves.iter().filter(|path| !path.is_root());
@@ -131,7 +131,7 @@ fn check_machine(seed: u64) -> (usize, usize) {
     (1, 6 * 25)
 }
 
-/// Returns the seeds that are played: the first ones, or what is asked for from outside.
+/// Returns the seeds to play: the first ones, or those selected by the environment.
 fn seeds(count: u64) -> std::ops::Range<u64> {
     let number = |name: &str| std::env::var(name).ok().and_then(|text| text.parse().ok());
     match (number("INTERLOCK_SEED"), number("INTERLOCK_RUNS")) {
@@ -150,14 +150,14 @@ fn every_step_of_a_run_by_chance_is_a_step_of_the_graph() {
         machines += machine;
         steps += walked;
     }
-    // Too many that do not load would be a test of nothing.
+    // If too many machines do not load, the test is meaningless.
     assert!(
         few || (machines >= 8 && steps > 1_000),
         "{machines} machines, {steps} steps"
     );
 }
 
-/// Their graphs take several seconds.
+/// Workflows whose graphs take several seconds.
 const LARGE: [&str; 2] = ["migration.yaml", "release.yaml"];
 
 #[test]
@@ -174,7 +174,7 @@ fn every_step_by_chance_of_a_shipped_workflow_is_a_step_of_its_graph() {
             let mut chance = Chance::of(seed);
             moved += explored.walk(60, |simulation| errands.line(&mut chance, simulation.run()));
         }
-        // Runs that are refused everything would show nothing.
+        // Runs in which everything is refused would test nothing.
         assert!(moved >= 12, "{name}: {moved} steps");
     }
 }

@@ -1,4 +1,4 @@
-//! The table of steps against asking the engine about each step anew.
+//! Compares the table of steps with asking the engine about each step.
 
 use interlock_formats::{NoWorkflows, Predicate, Source, load};
 
@@ -13,7 +13,7 @@ use crate::{
     model::Model,
 };
 
-/// Writes every state of a graph with its steps, as numbers that do not depend on how it was found.
+/// Writes every state of a graph with its steps, as numbers that do not depend on the exploration.
 fn written(graph: &Graph) -> Vec<Vec<(usize, String)>> {
     let label = |number: u32| format!("{:?}", graph.label(number));
     let node = |node| {
@@ -25,7 +25,7 @@ fn written(graph: &Graph) -> Vec<Vec<(usize, String)>> {
     (0..graph.nodes.len()).map(node).collect()
 }
 
-/// Explores with the table and without it; returns how often the engine was asked each time.
+/// Explores with the table and without it; returns the number of questions to the engine each time.
 fn check_table(what: &str, model: &Model, max: usize) -> (usize, usize) {
     let slots = model.slots.len();
     let pairs: Vec<(usize, usize)> = (1..slots).map(|slot| (slot - 1, slot)).collect();
@@ -48,7 +48,7 @@ fn check_table(what: &str, model: &Model, max: usize) -> (usize, usize) {
     (once.asked, always.asked)
 }
 
-/// Properties about where a run stands and what guards say, so that the table has to keep what they read.
+/// Returns properties about states and guards, so that the table must store what they read.
 fn slots(machine: &interlock_core::machine::Machine) -> Vec<Predicate> {
     let guards = machine
         .guards

@@ -28,7 +28,7 @@ impl AvailableTool {
         std::iter::once(self.name.as_str()).chain(served).collect()
     }
 
-    /// Tells whether `patterns` matches one of the names.
+    /// Returns whether `patterns` matches one of the names.
     #[must_use]
     pub fn is_of(&self, patterns: &[String]) -> bool {
         let names = self.names();

@@ -154,7 +154,7 @@ pub struct SimpleCommand {
 }
 
 impl SimpleCommand {
-    /// Tells whether the command changes the machine or its privileges.
+    /// Returns whether the command changes the machine or its privileges.
     #[must_use]
     pub const fn changes_machine(&self) -> bool {
         matches!(self.class, CommandClass::System | CommandClass::Privilege)

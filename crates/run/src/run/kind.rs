@@ -19,7 +19,7 @@ pub enum RunKind {
 }
 
 impl RunKind {
-    /// Tells whether agents from outside do the work.
+    /// Returns whether agents from outside do the work.
     #[must_use]
     pub const fn is_guarded(&self) -> bool {
         matches!(self, Self::Guarded)

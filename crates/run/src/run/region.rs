@@ -81,13 +81,13 @@ impl RegionEnd {
 }
 
 impl Region {
-    /// Tells whether the region is open.
+    /// Returns whether the region is open.
     #[must_use]
     pub const fn is_open(&self) -> bool {
         self.ended.is_none()
     }
 
-    /// Tells whether the region ended with `outcome`.
+    /// Returns whether the region ended with `outcome`.
     #[must_use]
     pub fn ended_as(&self, outcome: RegionOutcome) -> bool {
         self.ended

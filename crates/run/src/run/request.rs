@@ -68,7 +68,7 @@ impl Request {
         }
     }
 
-    /// Tells whether the request is about a call of a model stage.
+    /// Returns whether the request is about a call of a model stage.
     #[must_use]
     pub fn is_of_stage(&self) -> bool {
         self.call().is_some_and(|grant| grant.then.is_some())

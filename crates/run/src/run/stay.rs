@@ -54,7 +54,7 @@ impl Stay {
         }
     }
 
-    /// Tells whether the state waits for other regions before it begins.
+    /// Returns whether the state waits for other regions before it begins.
     #[must_use]
     pub fn waits_at_join(&self) -> bool {
         self.entry == Entry::WaitingAtJoin

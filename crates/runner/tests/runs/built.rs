@@ -1,4 +1,4 @@
-//! What is found before a run begins, and what it is carried out with then.
+//! The programs found before a run begins, and those used then.
 
 use std::{fs, sync::Arc};
 
@@ -21,7 +21,7 @@ fn builder(room: &Room) -> Builder {
     Builder::new(environment, &room.project())
 }
 
-/// Reads `text` as the configuration of the person.
+/// Parses `text` as the person's configuration.
 fn config(room: &Room, text: &str) -> RunConfig {
     let directory = room.project().with_file_name("configuration");
     fs::create_dir_all(&directory).unwrap();

@@ -1,4 +1,4 @@
-//! Cancelled from outside, while programs run.
+//! Cancellation from outside, while programs run.
 
 use std::{
     fs,
@@ -14,7 +14,7 @@ use serde_json::json;
 
 use crate::runs::flow::{Room, bash, machine, now_ms, or_else};
 
-/// Makes the pipe `begun` in the run directory, to which a state writes when it runs.
+/// Creates the pipe `begun` in the run directory, to which a state writes when it runs.
 fn pipe(room: &Room) {
     let made = Command::new("mkfifo").arg(room.file("begun")).status();
     assert!(made.unwrap().success());

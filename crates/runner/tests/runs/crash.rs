@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 
 use crate::runs::flow::{Room, bash, machine};
 
-/// Starts a run whose second state says its process and waits; kills the runner then.
+/// Starts a run whose second state reports its process and waits; then kills the runner.
 fn killed(on_crash: &str) -> (Room, String) {
     let mut b = bash(
         "echo b >> order; [ -e begun ] || exit 0; echo $$ > begun; sleep 600; echo late >> order",
@@ -102,7 +102,7 @@ fn one_that_may_have_written_waits_for_a_person() {
 fn a_runner_that_loses_its_log_leaves_the_run_as_after_a_crash() {
     let room = Room::new(machine("a", json!({"a": bash("echo a >> order", None)})));
     drop(room.host());
-    // Nobody had told what became of it: it counts as cut off.
+    // Its result was never reported: it counts as interrupted.
     assert_eq!(room.drive(), Halt::Standing);
     assert_eq!(room.read("order"), "");
 }

@@ -22,13 +22,13 @@ use interlock_store::{Durability, EventLog as _, Home, NewRun, RunLog, SourceFil
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-/// Makes a durable machine that starts in `initial`.
+/// Returns a durable machine that starts in `initial`.
 pub(crate) fn machine(initial: &str, states: Value) -> Machine {
     let machine = json!({"id": "flow", "initial": initial, "durable": true, "states": states});
     serde_json::from_value::<Machine>(machine).unwrap().seal()
 }
 
-/// Reads `{{ key }}` in a text as a hole.
+/// Parses `{{ key }}` in a text as a placeholder.
 pub(crate) fn text(written: &str) -> Value {
     let mut pieces = Vec::new();
     for (index, part) in written.split("{{ ").enumerate() {
@@ -47,17 +47,17 @@ pub(crate) fn text(written: &str) -> Value {
     json!(pieces)
 }
 
-/// Makes an activity of `kind` with one text argument.
+/// Returns an activity of `kind` with one text argument.
 pub(crate) fn work(program: &str, argument: &str, written: &str) -> Value {
     json!({"kind": {"program": program}, "input": input(argument, written)})
 }
 
-/// Makes the input of a state, of one argument.
+/// Returns the input of a state, with one argument.
 pub(crate) fn input(argument: &str, written: &str) -> Value {
     json!({"object": {argument: {"text": text(written)}}})
 }
 
-/// Makes a state that runs `command` and goes on to `next`, or ends.
+/// Returns a state that runs `command` and continues with `next`, or ends.
 pub(crate) fn bash(command: &str, next: Option<&str>) -> Value {
     json!({
         "activity": {"task": work("bash", "command", command)},
@@ -66,7 +66,7 @@ pub(crate) fn bash(command: &str, next: Option<&str>) -> Value {
     })
 }
 
-/// Makes a transition to `next`, or to the end.
+/// Returns a transition to `next`, or to the end.
 pub(crate) fn to(next: Option<&str>) -> Value {
     match next {
         Some(next) => json!({"target": {"state": next}}),
@@ -74,7 +74,7 @@ pub(crate) fn to(next: Option<&str>) -> Value {
     }
 }
 
-/// Adds a way on for failures with `code`, or for all that nobody cancelled.
+/// Adds a transition for failures with `code`, or for all except cancellations.
 pub(crate) fn or_else(mut state: Value, code: Option<i64>, next: &str) -> Value {
     let guard = code.map_or(json!("uncancelled"), |code| json!({ "code": code }));
     let transition = json!({"guards": [{"inline": guard}], "target": {"state": next}});
@@ -86,7 +86,7 @@ pub(crate) fn or_else(mut state: Value, code: Option<i64>, next: &str) -> Value 
     state
 }
 
-/// Adds the variable that takes the output.
+/// Adds the variable that stores the output.
 pub(crate) fn into(mut state: Value, key: &str) -> Value {
     state["capture"] = json!({ "key": key });
     state
@@ -100,7 +100,7 @@ pub(crate) struct Room {
 }
 
 impl Room {
-    /// Starts a run of `machine` that nobody drives yet.
+    /// Starts a run of `machine` that is not driven yet.
     pub(crate) fn new(machine: Machine) -> Self {
         let room = tempfile::tempdir().unwrap();
         let project = room.path().join("project");
@@ -168,7 +168,7 @@ impl Room {
         self.host_at(self.log(), places)
     }
 
-    /// The same, with a context that `change` has changed.
+    /// Returns the host, with a context that `change` has changed.
     pub(crate) fn host_with(&self, change: impl FnOnce(&mut RunContext)) -> Embedded {
         let places = self.load().places().cloned().unwrap();
         let log = self.log();
@@ -177,7 +177,7 @@ impl Room {
         Embedded::take(log, context).unwrap()
     }
 
-    /// Names the project.
+    /// Returns the path of the project.
     pub(crate) fn project(&self) -> PathBuf {
         self.room.path().join("project")
     }
@@ -187,7 +187,7 @@ impl Room {
         self.host().drive(&self.machine).unwrap()
     }
 
-    /// The run in a process of its own, to be started.
+    /// Returns a command that drives the run in a separate process.
     pub(crate) fn process(&self) -> Command {
         let mut process = Command::new(env!("CARGO_BIN_EXE_carry-run"));
         let home = self.room.path().join("home");
@@ -200,7 +200,7 @@ impl Room {
         self.process().output().unwrap()
     }
 
-    /// Names a file of the run directory.
+    /// Returns the path of a file in the run directory.
     pub(crate) fn file(&self, name: &str) -> PathBuf {
         self.log().folder().work().join("files").join(name)
     }
@@ -219,7 +219,7 @@ impl Room {
             .unwrap_or_default()
     }
 
-    /// Returns the code that the run ended with.
+    /// Returns the exit code of the run.
     pub(crate) fn code(&self) -> Option<u8> {
         match self.load().phase {
             Phase::Ended { cause: None, .. } => Some(0),

@@ -1,4 +1,4 @@
-//! Many programs: no more at once than may, and one for each line of a list.
+//! Many programs: their concurrency is limited, and there is one for each line of a list.
 
 use interlock_core::machine::Machine;
 use interlock_runner::Halt;
@@ -8,8 +8,8 @@ use crate::runs::flow::{Room, bash, machine, to};
 
 #[test]
 fn of_two_hundred_programs_sixteen_run_at_once_and_never_more() {
-    // The first fifteen come to the sixteenth and leave when all are there, so that they do run at
-    // once; each writes down that it begins and that it ends.
+    // The first fifteen wait for the sixteenth and leave when all are there, so they do run concurrently; each records
+    // that it begins and that it ends.
     let task = |at: usize| {
         let meet = match at {
             0..15 => format!("echo > come{at}; read < leave{at}; "),

@@ -1,4 +1,4 @@
-//! Tool states and custom nodes: real files, a real server, values that nobody may see.
+//! Tool states and custom nodes: real files, a real server, secret values.
 
 use std::{
     fs,
@@ -66,7 +66,7 @@ impl Configured for Values {
     }
 }
 
-/// Makes a state that computes `input` and goes on to `next`, or ends.
+/// Returns a state that computes `input` and continues with `next`, or ends.
 fn node(kind: &str, input: Value, next: Option<&str>) -> Value {
     json!({
         "activity": {"task": {"kind": {"node": kind}, "input": {"plain": input}}},
@@ -101,7 +101,7 @@ fn drive(room: &Room) {
     assert_eq!(host.drive(&room.machine).unwrap(), Halt::Over);
 }
 
-/// Returns the code and the sentence of every try that failed, in order.
+/// Returns the code and the message of every failed attempt, in order.
 fn failures(room: &Room) -> Vec<(String, String)> {
     let events = room.events().into_iter();
     let failed = events.filter_map(|event| match event {
@@ -118,7 +118,7 @@ fn failures(room: &Room) -> Vec<(String, String)> {
         .collect()
 }
 
-/// Gives these answers, one a connection, and tells what it got.
+/// Sends these responses, one per connection, and reports the requests.
 fn server(answers: &[&str]) -> (String, Receiver<String>) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = format!("http://{}", listener.local_addr().unwrap());
@@ -343,7 +343,7 @@ fn a_datasource_that_is_not_there_is_named() {
     assert!(failures(&room)[0].1.contains("[datasources.wiki]"));
 }
 
-/// A run of two states that gave something, one that failed, and a node that looks at them.
+/// Returns a run of two states with outputs, one that failed, and a node that reads them.
 fn looked_back(work: Value) -> Room {
     let constant =
         |value: Value| json!({"mappings": [{"field": "file", "rule": {"constant": value}}]});

@@ -20,7 +20,7 @@ use serde_json::{Value, json};
 
 use crate::runs::flow::{Room, to};
 
-/// A provider that calls go to.
+/// A provider that receives calls.
 pub(crate) struct Scripted {
     provider: provider::Provider,
     client: Client,
@@ -73,7 +73,7 @@ impl Models for Scripted {
     }
 }
 
-/// Answers each request by the next of these; then nobody is there.
+/// Answers each request with the next of these; after the last, nobody is there.
 struct Answering(Mutex<Vec<ChannelAnswer>>, Mutex<Vec<PersonRequest>>);
 
 struct Asking;
@@ -91,7 +91,7 @@ impl Channel for Answering {
         } else {
             left.remove(0)
         };
-        // Whoever is impatient presses a key twice: that is not an answer to the next request.
+        // An impatient person presses a key twice: the second press is not an answer to the next request.
         answers.say(said.clone());
         answers.say(said);
         Box::new(Asking)
@@ -125,7 +125,7 @@ fn drive(room: &Room, models: &Arc<Scripted>, people: People) -> Halt {
     host.drive(&room.machine).unwrap()
 }
 
-/// A stage that hands in what `submit` takes.
+/// Returns a stage that completes with `submit`.
 pub(crate) fn stage(body: &str, tools: &[&str], next: Option<&str>) -> Value {
     json!({
         "activity": {"stage": {
@@ -244,7 +244,7 @@ fn a_stage_shows_as_much_of_a_result_as_it_says_itself() {
     assert_eq!(shown(3), 200);
 }
 
-/// Returns whose request it is, of two stages that look at a file each.
+/// Returns which of two stages, which look at a file each, a request belongs to.
 fn of(asked: &ModelRequest) -> &'static str {
     let is_one = asked.body.to_string().contains("Look at one.txt");
     if is_one { "one" } else { "two" }

@@ -1,4 +1,4 @@
-//! From one state to the next.
+//! Transitions from one state to the next.
 
 use interlock_core::{command::CommandKind, event::Event, machine::Object};
 use interlock_runner::Halt;
@@ -79,7 +79,7 @@ fn a_file_that_a_text_names_is_read_when_the_state_is_entered() {
 
 #[test]
 fn branches_run_at_once_and_settle_in_order() {
-    // Each waits for the other: one after the other they would never end.
+    // Each waits for the other: in sequence, they would never end.
     let meet = |own: &str, other: &str| {
         format!("touch {own}; until [ -e {other} ]; do :; done; echo {own}")
     };

@@ -1,8 +1,8 @@
-//! Choices from a seed or from a script; every one is noted, so that a schedule can be played again and made smaller.
+//! Choices from a seed or from a script; each is recorded, so that a schedule can be replayed and shrunk.
 
 use interlock_testkit::dice::Dice;
 
-/// Where choices come from. The choice 0 is always the calm one: nothing goes wrong, the oldest comes first.
+/// The source of choices. The choice 0 is always the calm one: nothing goes wrong, the oldest comes first.
 pub(crate) struct Choices {
     source: Source,
     taken: Vec<u64>,
@@ -10,7 +10,7 @@ pub(crate) struct Choices {
 
 enum Source {
     Dice(Dice),
-    /// Beyond its end every choice is 0.
+    /// After its end, every choice is 0.
     Script(Vec<u64>),
 }
 
@@ -40,7 +40,7 @@ impl Choices {
         value
     }
 
-    /// Chooses a place in a list of `len`, which is not empty.
+    /// Chooses an index into a list of `len` items, which must not be empty.
     pub(crate) fn place(&mut self, len: usize) -> usize {
         usize::try_from(self.below(u64::try_from(len).unwrap())).unwrap()
     }
@@ -51,10 +51,10 @@ impl Choices {
     }
 }
 
-/// Scripts that are tried to make a failing one smaller.
+/// Maximum number of scripts tried while shrinking.
 const TRIES_MAX: u32 = 1_000;
 
-/// Makes a failing script smaller: as short and as calm as it can be and still fail.
+/// Shrinks a failing script: as short and as calm as possible while it still fails.
 pub(crate) fn shrink(script: &[u64], fails: impl Fn(&[u64]) -> bool) -> Vec<u64> {
     let mut tries = 0;
     let mut best = script.to_vec();

@@ -1,4 +1,4 @@
-//! Plays one schedule from the start of a run to its end, with whoever looks after it.
+//! Plays one schedule from the start of a run to its end, with the person who attends to it.
 
 use std::collections::BTreeSet;
 
@@ -18,24 +18,24 @@ use crate::simulation::{
     world::{Stop, World},
 };
 
-/// Processes that one run needs at most.
+/// Maximum number of processes for one run.
 const PROCESSES_MAX: u32 = 200;
 
-/// How a run ended, as far as it must be the same whatever happened on the way.
+/// The parts of a run's end that must be independent of disturbances.
 #[derive(Debug, Clone)]
 pub(crate) struct Ending {
     code: Option<u8>,
     variables: Object,
-    /// Each success of a step with its output and its command, once for each time.
+    /// Each success of a step with its output and its command, once per occurrence.
     successes: Vec<(String, String)>,
     /// Each failure of a step.
     failures: BTreeSet<(String, String)>,
-    /// Whether a person went on with it: a branch that had failed is then run again, whole.
+    /// Whether a person resumed it: a failed branch is then repeated as a whole.
     was_reopened: bool,
 }
 
 impl Ending {
-    /// Tells whether the run came to the same by the same steps.
+    /// Returns whether both runs reached the same end by the same steps.
     pub(crate) fn is_same(&self, other: &Self) -> bool {
         let once = |ending: &Self| -> Vec<(String, String)> {
             let mut steps = ending.successes.clone();
@@ -57,7 +57,7 @@ pub(crate) struct Schedule<'m> {
     pub(crate) crash_at: Option<(u32, bool)>,
 }
 
-/// What became of a schedule.
+/// The result of a schedule.
 pub(crate) struct Played {
     pub(crate) ending: Result<Ending, String>,
     pub(crate) choices: Vec<u64>,
@@ -67,7 +67,7 @@ pub(crate) struct Played {
 }
 
 impl Schedule<'_> {
-    /// Plays it.
+    /// Plays the schedule.
     pub(crate) fn play(&self, choices: Choices, traced: bool) -> Played {
         let mut world = World::new(self.machine, choices, self.is_fair, self.crash_at);
         world.trace = traced.then(Vec::new);
@@ -126,7 +126,7 @@ impl Schedule<'_> {
         ))
     }
 
-    /// Tells whether a person goes on with a run that is over.
+    /// Returns whether a person resumes a run that is over.
     fn goes_on(&self, world: &mut World<'_>, reopened: u32) -> bool {
         match &world.run.phase {
             Phase::Cancelled if self.is_fair => true,
@@ -137,7 +137,7 @@ impl Schedule<'_> {
         }
     }
 
-    /// Chooses what a person says to a run that stands.
+    /// Chooses a person's command to a blocked run.
     fn unblock(&self, world: &mut World<'_>) -> Result<CommandKind, String> {
         if world.run.paused.is_some() {
             return Ok(CommandKind::Resume {
@@ -179,7 +179,7 @@ impl Schedule<'_> {
         })
     }
 
-    /// Checks what must hold of every run that is over.
+    /// Checks the invariants of every run that is over.
     fn check_end(&self, world: &World<'_>) -> Result<(), String> {
         if world.folded() != world.run {
             return Err("the log replays to another state".to_owned());
@@ -218,7 +218,7 @@ fn tell(
     command(machine, world, ask).map(drop)
 }
 
-/// Tells whether the process died; anything else that is wrong is an error.
+/// Returns whether the process died; any other problem is an error.
 fn died(said: Result<(), DriveError<Stop>>) -> Result<bool, String> {
     match said {
         Ok(()) => Ok(false),

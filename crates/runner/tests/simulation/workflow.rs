@@ -1,19 +1,19 @@
-//! Random workflows of steps: every activity that a durable run carries out, nested two deep.
+//! Random workflows of steps: every activity that a durable run performs, nested two levels deep.
 //!
-//! What a step comes to stands in its command, so that it is the same whenever it is carried out.
+//! The outcome of a step is in its command, so that it is the same whenever it runs.
 
 use interlock_core::machine::Machine;
 use interlock_testkit::dice::Dice;
 use serde_json::{Map, Value, json};
 
-/// A workflow, and whether its end is the same whatever the order of things.
+/// A workflow, and whether its end is independent of the order of events.
 pub(crate) struct Workflow {
     pub(crate) machine: Machine,
-    /// Nothing in it asks which failure was first, what was cut off or what was cancelled.
+    /// Nothing in it depends on which failure was first, or what was interrupted or cancelled.
     pub(crate) is_steady: bool,
 }
 
-/// Makes the workflow of a seed.
+/// Generates the workflow of a seed.
 pub(crate) fn workflow(seed: u64) -> Workflow {
     let mut maker = Maker {
         dice: Dice::of_seed(seed),
@@ -41,7 +41,7 @@ pub(crate) fn workflow(seed: u64) -> Workflow {
     }
 }
 
-/// What may stand at a place of a workflow.
+/// The permitted features at a place of a workflow.
 #[derive(Clone, Copy)]
 struct Room {
     depth: u32,
@@ -65,7 +65,7 @@ struct Maker {
 }
 
 impl Maker {
-    /// Makes a chain of states that leads forwards only, and what it needs beside it.
+    /// Generates a chain of states that leads only forward, and what it needs in addition.
     fn states(&mut self, length: u64, room: Room) -> Value {
         let mut states = Map::new();
         let mut beside = Map::new();
@@ -117,7 +117,7 @@ impl Maker {
         state
     }
 
-    /// Chooses what is ahead, or the end.
+    /// Chooses a target ahead, or the end.
     fn target(&mut self, ahead: &std::ops::Range<u64>, next: bool) -> Value {
         if ahead.is_empty() {
             return json!({ "end": "success" });
@@ -130,7 +130,7 @@ impl Maker {
         json!({ "state": format!("s{}", ahead.start + skip) })
     }
 
-    /// Makes the ways on: with success to `next`, with some failures to somewhere ahead.
+    /// Generates the transitions: on success to `next`, on some failures to a state ahead.
     fn ways(&mut self, next: &Value, ahead: &std::ops::Range<u64>) -> Value {
         let mut ways = json!({ "done": { "transitions": [{ "target": next }] } });
         let mut handlers = Vec::new();
@@ -178,7 +178,7 @@ impl Maker {
         state
     }
 
-    /// Adds tries and what becomes of a try that is cut off.
+    /// Adds retries, and the handling of interrupted attempts.
     fn rules(&mut self, state: &mut Value) {
         if self.dice.one_in(3) {
             state["retry"] = json!({ "attempts": 1 + self.dice.number_below(3), "wait_ms": self.dice.number_below(20), "backoff": "2", "wait_max_ms": 30 });
@@ -193,7 +193,7 @@ impl Maker {
         };
     }
 
-    /// Makes a state that compares two values and goes one of two ways.
+    /// Generates a state that compares two values and takes one of two transitions.
     fn look(&mut self, ahead: &std::ops::Range<u64>) -> Value {
         let (left, right) = (self.key(), self.key());
         let (yes, no) = (self.target(ahead, false), self.target(ahead, false));
@@ -206,7 +206,7 @@ impl Maker {
         })
     }
 
-    /// Makes a task that names a file, and leaves its output in one.
+    /// Generates a task that names a file and stores its output there.
     fn file(&mut self, name: &str) -> Value {
         let file = json!({ "hole": { "file": [{ "plain": "./notes" }] } });
         let command = [plain(&format!("{name} code=0 until=0 ")), file];
@@ -219,7 +219,7 @@ impl Maker {
 
     fn machine(&mut self, name: &str, room: Room) -> String {
         let key = format!("m{}/{name}", self.machines.len());
-        // The key is taken before what is inside of it takes one.
+        // The key is reserved before the inner machines take theirs.
         self.machines.insert(key.clone(), Value::Null);
         let length = 1 + self.dice.number_below(2);
         let states = self.states(length, room.inner());
@@ -237,7 +237,7 @@ impl Maker {
         })
     }
 
-    /// Makes the state that lists lines, and the one that runs a machine for each.
+    /// Generates the state that lists lines, and the one that runs a machine for each.
     fn each(&mut self, name: &str, id: &str, room: Room) -> (Value, Value) {
         let key = self.machine(id, room);
         let lines = self.dice.number_below(4);
@@ -266,7 +266,7 @@ impl Maker {
 
     fn fork(&mut self, name: &str, room: Room, beside: &mut Map<String, Value>) -> Value {
         let fast = self.dice.one_in(3);
-        // Which failure is first decides what a fork that fails fast comes to.
+        // The first failure determines the outcome of a fork that fails fast.
         let fails = room.fails && !(fast && self.dice.number_below(3) > 0);
         if fast && fails {
             self.is_steady = false;

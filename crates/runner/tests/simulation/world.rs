@@ -1,6 +1,6 @@
-//! What a run is carried out in: a log that survives, a clock, programs that end in any order, people, and trouble.
+//! The world of a run: a log that survives, a clock, programs that end in any order, people, and disturbances.
 //!
-//! It looks at everything that is asked of it, and says what must never be.
+//! It inspects everything that is requested from it, and reports violated invariants.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -20,9 +20,9 @@ use serde_json::{Value, json};
 
 use crate::simulation::choices::Choices;
 
-/// Troubles of one schedule; after them all is calm, so that it ends.
+/// Maximum number of disturbances in one schedule; after them all is calm, so that it ends.
 const TROUBLES_MAX: u32 = 14;
-/// Happenings after which a run counts as one without an end.
+/// Number of steps after which a run counts as endless.
 const HAPPENINGS_MAX: u32 = 600;
 
 /// Why the host stops.
@@ -31,12 +31,12 @@ pub(crate) enum Stop {
     /// The process died, or its disk did.
     #[error("crash")]
     Crash,
-    /// Something is as it must never be.
+    /// An invariant was violated.
     #[error("{0}")]
     Wrong(String),
 }
 
-/// Something that is carried out.
+/// A running effect.
 struct Job {
     id: String,
     attempt: u32,
@@ -45,13 +45,13 @@ struct Job {
     stopping: bool,
 }
 
-/// What a run is carried out in.
+/// The world of a run.
 pub(crate) struct World<'m> {
     machine: &'m Machine,
     pub(crate) choices: Choices,
-    /// Whether only such trouble comes as must not change how the run ends.
+    /// Whether only disturbances occur that must not change the end of the run.
     pub(crate) is_fair: bool,
-    /// The one append that a crash comes before, or after.
+    /// The only append that a crash precedes or follows.
     crash_at: Option<(u32, bool)>,
     pub(crate) appends: u32,
     log: Vec<Event>,
@@ -64,7 +64,7 @@ pub(crate) struct World<'m> {
     troubles: u32,
     happenings: u32,
     wrong: Option<String>,
-    /// What happened, line by line; `None`: nobody reads it.
+    /// The trace, line by line; `None` if nobody reads it.
     pub(crate) trace: Option<Vec<String>>,
 }
 
@@ -98,12 +98,12 @@ impl<'m> World<'m> {
         &self.log
     }
 
-    /// Returns the log once all is over.
+    /// Returns the log after the end.
     pub(crate) fn take_log(&mut self) -> Vec<Event> {
         std::mem::take(&mut self.log)
     }
 
-    /// A new process begins where the one before died: nothing of that runs any more.
+    /// Starts a new process after the previous one died: none of its effects run any more.
     pub(crate) fn begin_again(&mut self) {
         self.running.clear();
         self.note(|| "a new process".to_owned());
@@ -115,7 +115,7 @@ impl<'m> World<'m> {
         }
     }
 
-    /// Tells whether trouble that was chosen comes: only so much of it does.
+    /// Returns whether a chosen disturbance happens: their number is limited.
     fn trouble(&mut self) -> bool {
         self.troubles += 1;
         self.troubles <= TROUBLES_MAX
@@ -125,15 +125,15 @@ impl<'m> World<'m> {
         self.wrong.get_or_insert(wrong);
     }
 
-    /// Folds the log, as whoever opens it anew does.
+    /// Folds the log, as a process does that opens it again.
     pub(crate) fn folded(&self) -> Run {
         self.log.iter().fold(Run::new(RunId::new("r")), evolve)
     }
 
-    /// Puts events into the log.
+    /// Appends events to the log.
     fn keep(&mut self, events: &[Event], who: &str) {
         for event in events {
-            // A person may still set variables, to go on with them.
+            // A person may still set variables, to continue with them.
             let goes_on = matches!(
                 event,
                 Event::RunReopened { .. } | Event::VariablesSet { .. }
@@ -154,7 +154,7 @@ impl<'m> World<'m> {
         }
     }
 
-    /// Notes the effect that ends by `event`.
+    /// Records the effect that `event` ends.
     fn note_end(&mut self, event: &Event) {
         let Event::ActivityEnded { path, .. } = event else {
             return;
@@ -172,7 +172,7 @@ impl<'m> World<'m> {
         }
     }
 
-    /// Somebody else writes to the log; tells whether there was anything to write.
+    /// Appends as another writer; returns whether there was anything to write.
     fn other_writer(&mut self) -> bool {
         let by = || "somebody".to_owned();
         let kinds = if self.is_fair { 6 } else { 7 };
@@ -186,9 +186,9 @@ impl<'m> World<'m> {
                 by: by(),
                 seen: None,
             },
-            // A runner that took this one for dead.
+            // A runner that assumed this one to be dead.
             3 => CommandKind::LoseEffects,
-            // One that was taken for dead and still tells what it saw.
+            // A runner that was assumed to be dead and still reports its results.
             4 | 5 => match self.still_meant() {
                 None => CommandKind::Advance,
                 Some(at) => {
@@ -207,7 +207,7 @@ impl<'m> World<'m> {
         self.write(command, "other")
     }
 
-    /// Chooses something that runs and that the run still waits for.
+    /// Chooses a running effect that the run still waits for.
     fn still_meant(&mut self) -> Option<usize> {
         let len = self.running.len();
         let at = (len > 0).then(|| self.choices.place(len))?;
@@ -235,7 +235,7 @@ impl<'m> World<'m> {
         true
     }
 
-    /// Ends one of the things that run.
+    /// Ends one of the running effects.
     fn end(&mut self, at: usize) -> (String, u32, Outcome) {
         let job = self.running.remove(at);
         let killed = job.stopping && self.choices.below(2) == 0;
@@ -259,7 +259,7 @@ impl<'m> World<'m> {
         }
     }
 
-    /// Chooses some trouble; `None`: none came of it.
+    /// Chooses a disturbance; returns `None` if none happens.
     fn troubled(&mut self) -> Result<Option<Happening>, Stop> {
         match self.choices.below(40) {
             30 if self.trouble() => {
@@ -269,7 +269,7 @@ impl<'m> World<'m> {
             31 if !self.past.is_empty() => {
                 let at = self.choices.place(self.past.len());
                 let (id, attempt, outcome) = self.past[at].clone();
-                // What a host tells the end of does not run.
+                // An effect whose end the host has reported is not running.
                 if self.running.iter().any(|job| job.id == id) {
                     return Ok(None);
                 }
@@ -285,7 +285,7 @@ impl<'m> World<'m> {
                 by: "somebody".to_owned(),
             })),
             36 if !self.running.is_empty() && self.trouble() => {
-                // It was done, and nobody is told.
+                // It was done, but not reported.
                 let at = self.choices.place(self.running.len());
                 let (id, ..) = self.end(at);
                 self.note(|| format!("crash after the end of {id}"));
@@ -317,7 +317,7 @@ impl<'m> World<'m> {
         Ok(listed.frame)
     }
 
-    /// Counts what runs below each fork around `frame`, as one who looks from outside.
+    /// Counts the running branches of each fork around `frame`, independently of the engine.
     fn check_caps(&self, frame: &FramePath) -> Result<(), String> {
         let mut outer = frame.clone();
         while let Some((parent, name)) = outer.split_last() {
@@ -344,7 +344,7 @@ impl<'m> World<'m> {
     }
 }
 
-/// Returns how many branches of the fork that `frame` stands at may run.
+/// Returns the maximum number of running branches in the fork that contains `frame`.
 fn cap(machine: &Machine, frame: Option<&Frame>) -> Option<usize> {
     let frame = frame?;
     let state = machine
@@ -354,7 +354,7 @@ fn cap(machine: &Machine, frame: Option<&Frame>) -> Option<usize> {
     state.activity.parallel()?.concurrency
 }
 
-/// Looks for a fork that has more branches open than it may.
+/// Searches for a fork with more open branches than permitted.
 fn look_at_forks(machine: &Machine, frame: &Frame, wrong: &mut Option<String>) {
     let open = frame
         .regions
@@ -369,7 +369,7 @@ fn look_at_forks(machine: &Machine, frame: &Frame, wrong: &mut Option<String>) {
     }
 }
 
-/// Says what `order` comes to, which is all in its command.
+/// Returns the outcome of `order`, which its command determines.
 fn outcome(order: &Order) -> Outcome {
     let command = order.input.get("command").and_then(Value::as_str);
     let done = |stdout: String| Outcome::Done {
@@ -392,7 +392,7 @@ fn outcome(order: &Order) -> Outcome {
     }
     match number("lines") {
         Some(lines) => done((0..lines).map(|line| format!("line {line}\n")).collect()),
-        // Few values, so that some are the same.
+        // Few values, so that some are equal.
         None => done(["a", "b", "c"][command.len() % 3].to_owned()),
     }
 }
@@ -534,7 +534,7 @@ impl Host for World<'_> {
 }
 
 impl World<'_> {
-    /// Returns what was seen to be wrong.
+    /// Returns the first violated invariant, if there is one.
     pub(crate) fn wrong(&self) -> Option<&str> {
         self.wrong.as_deref()
     }

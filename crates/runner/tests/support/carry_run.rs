@@ -1,4 +1,4 @@
-//! Drives the run `RUN` of the state directory `HOME` and says how that ended.
+//! Drives the run `RUN` in the state directory `HOME` and reports its end.
 
 use std::{error::Error, io::Write as _, path::Path, process::ExitCode, sync::Arc};
 
@@ -8,7 +8,7 @@ use interlock_project::Environment;
 use interlock_runner::{Builder, Screen};
 use interlock_store::{EventLog as _, Home};
 
-/// Shows all on this process's own streams.
+/// Shows everything on this process's own streams.
 struct Plain;
 
 impl Screen for Plain {

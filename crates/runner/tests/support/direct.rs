@@ -1,4 +1,4 @@
-//! Runs whose steps are functions of this process: what they cost is the engine, the drive and the log.
+//! Runs whose steps are functions in this process, so that only the engine, the drive and the log cost time.
 
 use std::{
     collections::VecDeque,
@@ -26,18 +26,18 @@ pub(crate) struct Direct<F> {
     log: RunLog,
     answer: F,
     ended: VecDeque<Happening>,
-    /// Orders that ran at the same time.
+    /// Maximum number of concurrent orders.
     pub(crate) most: usize,
-    /// Orders that were begun.
+    /// Number of started orders.
     pub(crate) begun: usize,
-    /// The order in place of which the host fails, from 1.
+    /// The number of the order at which the host fails, counted from 1.
     pub(crate) stop_at: Option<usize>,
-    /// How often a person was asked.
+    /// Number of questions to a person.
     pub(crate) asked: usize,
 }
 
 impl<F: FnMut(&Order) -> String> Direct<F> {
-    /// Takes the run of `log`; `answer` is what each step comes to.
+    /// Takes the run of `log`; `answer` gives the result of each step.
     pub(crate) fn new(log: RunLog, answer: F) -> Self {
         Self {
             log: log.kept(),
@@ -51,7 +51,7 @@ impl<F: FnMut(&Order) -> String> Direct<F> {
     }
 }
 
-/// Makes a run of `machine` below `home` that nobody drives yet.
+/// Creates a run of `machine` below `home` that is not driven yet.
 pub(crate) fn begin(
     home: &Path,
     machine: &Machine,

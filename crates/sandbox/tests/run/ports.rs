@@ -1,4 +1,4 @@
-//! Ports that are closed to a line that reaches networks.
+//! Ports that are closed to a line with network access.
 
 use std::net::TcpListener;
 
@@ -6,7 +6,7 @@ use interlock_sandbox::{Level, plan::Network};
 
 use crate::run::trial::{Trial, users};
 
-/// Tries a port in every way there is, and prints which of them led there.
+/// Tries a port in every way, and prints which attempts reached it.
 const TRIES: &str = r#"
 import socket, sys
 port = int(sys.argv[1])

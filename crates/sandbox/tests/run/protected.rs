@@ -1,4 +1,4 @@
-//! Protected things: as before after a writing line, put back or moved aside, and told.
+//! Protected things after a writing line: unchanged, restored or quarantined, and reported.
 
 use std::fs;
 use std::path::Path;
@@ -17,7 +17,7 @@ const PROTECTED: [&str; 6] = [
     "linked",
 ];
 
-/// Ways at protected things, each in a writing state.
+/// Attempts on protected things, each in a writing state.
 const AT_PROTECTED: &str = "
     echo evil > .git/hooks/pre-commit
     echo evil > .git/hooks/post-commit
@@ -264,7 +264,7 @@ fn only_free_keys_of_a_git_configuration_change() {
             false,
         ),
         ("[user]\n\tname = a\n", false),
-        // What is not plainly `key = value` is none of the free keys.
+        // A line other than a simple `key = value` does not count as a free key.
         ("[core]\n\tbare\n[user]\n\tname = a\n", false),
         (
             "[core]\n\tbare = false\n\tworktree\n[user]\n\tname = a\n",

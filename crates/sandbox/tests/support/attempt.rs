@@ -1,6 +1,6 @@
-//! Tries one thing by system call, as a confined command might.
+//! Attempts one action by system call, as a confined command might.
 //!
-//! `attempt NAME WORDS`: ends with 0 where it worked, else with 1 and the reason.
+//! `attempt NAME WORDS` exits with 0 on success, otherwise with 1 and the reason.
 #![expect(
     unsafe_code,
     clippy::print_stderr,
@@ -46,7 +46,7 @@ fn text(word: &str) -> CString {
     CString::new(word).unwrap_or_default()
 }
 
-/// Makes a bare system call.
+/// Makes a raw system call.
 fn call(number: i64, arguments: [usize; 6]) -> io::Result<i64> {
     let [a, b, c, d, e, f] = arguments;
     // SAFETY: the callers pass numbers, or pointers to values that outlive the call.
@@ -192,7 +192,7 @@ fn reopen(path: &str) -> Answer {
     Ok(())
 }
 
-/// Changes that need no file opened for writing.
+/// Changes that need no file open for writing.
 fn changes(name: &str, words: &[String]) -> Option<Answer> {
     let path = text(words.first().map_or("", String::as_str));
     let at = libc::AT_FDCWD as usize;
@@ -308,7 +308,7 @@ fn processes(name: &str, words: &[String]) -> Option<Answer> {
                 iov_len: 1,
             };
             let own = std::ptr::from_ref(&own) as usize;
-            // Not mapped there, so the answer is "bad address" where tracing is allowed.
+            // Not mapped there, so the result is "bad address" where tracing is permitted.
             let other = libc::iovec {
                 iov_base: std::ptr::null_mut(),
                 iov_len: 1,
@@ -324,7 +324,7 @@ fn processes(name: &str, words: &[String]) -> Option<Answer> {
     }
 }
 
-/// Ways around the rules.
+/// Attempts to circumvent the rules.
 fn kernel(name: &str, words: &[String]) -> Option<Answer> {
     let zero = [0_usize; 6];
     let flag = |flag: libc::c_int| [flag as usize, 0, 0, 0, 0, 0];
@@ -407,19 +407,19 @@ fn int80() -> Answer {
     unsafe {
         std::arch::asm!("int 0x80", inlateout("rax") 64_i64 => answer, options(nostack));
     }
-    // The answer has 32 bits; refusals are small negative numbers.
+    // The result has 32 bits; refusals are small negative numbers.
     match answer as i32 {
         1.. => Ok(()),
         number => Err(io::Error::from_raw_os_error(-number).into()),
     }
 }
 
-/// Succeeds where a descriptor besides the standard ones is open.
+/// Succeeds if a descriptor besides the standard ones is open.
 fn only_standard() -> Answer {
     for number in 3..1024 {
-        // SAFETY: asking for flags changes nothing.
+        // SAFETY: querying flags changes nothing.
         if unsafe { libc::fcntl(number, libc::F_GETFD) } >= 0 {
-            // SAFETY: it was just seen to be open; it is closed once, at the end.
+            // SAFETY: it has just been found open; it is closed once, at the end.
             drop(unsafe { OwnedFd::from_raw_fd(number) });
             return Ok(());
         }
@@ -427,7 +427,7 @@ fn only_standard() -> Answer {
     Err("no other descriptor is open".into())
 }
 
-/// Succeeds where a capability besides those over files is held or can be gained.
+/// Succeeds if a capability besides those for files is held or can be gained.
 fn privilege() -> Answer {
     let status = fs::read_to_string("/proc/self/status")?;
     let field = |name: &str| {

@@ -1,6 +1,6 @@
-//! Runs one plan in a process of its own, as the tests need it.
+//! Runs one plan in a separate process, for the tests.
 //!
-//! `confine PLAN RESULT [LEVEL]`: files of JSON, and the most that is used of the kernel.
+//! `confine PLAN RESULT [LEVEL]`: JSON files, and the maximum level of confinement.
 
 use std::path::Path;
 use std::process::ExitCode;

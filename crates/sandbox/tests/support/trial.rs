@@ -1,4 +1,4 @@
-//! One confined command in a throw-away folder, as root and as an ordinary user.
+//! One confined command in a temporary folder, as root and as an ordinary user.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -14,24 +14,24 @@ use interlock_sandbox::plan::{
 };
 use interlock_sandbox::{Ended, Level, Plan};
 
-/// A folder with a project, something outside it, and a state directory.
+/// A folder with a project, files outside it, and a state directory.
 pub(crate) struct Trial {
     folder: tempfile::TempDir,
     user: User,
 }
 
-/// Who runs the command.
+/// The user that runs the command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum User {
-    /// The one who runs the tests.
+    /// The user that runs the tests.
     Own,
-    /// Somebody without rights; only root can become one.
+    /// An unprivileged user; only root can become it.
     Nobody,
 }
 
 const NOBODY: u32 = 65_534;
 
-/// Everyone the tests can run as here.
+/// Returns the users that the tests can run as on this machine.
 pub(crate) fn users() -> Vec<User> {
     if nix::unistd::geteuid().is_root() {
         vec![User::Own, User::Nobody]
@@ -40,7 +40,7 @@ pub(crate) fn users() -> Vec<User> {
     }
 }
 
-/// What a command did.
+/// The effects of a command.
 #[derive(Debug)]
 pub(crate) struct Outcome {
     pub(crate) code: Option<i32>,
@@ -72,7 +72,7 @@ impl Trial {
         self.folder.path().canonicalize().unwrap().join(below)
     }
 
-    /// Puts the trial's paths where `line` has `{project}`, `{outside}`, `{state}`, `{try}`.
+    /// Replaces `{project}`, `{outside}`, `{state}` and `{try}` in `line` by the trial's paths.
     pub(crate) fn fill(&self, line: &str) -> String {
         let mut line = line.replace("{try}", &self.path("bin/attempt").to_string_lossy());
         for name in ["project", "outside", "state"] {
@@ -81,7 +81,7 @@ impl Trial {
         line
     }
 
-    /// A line of a no-write state.
+    /// Returns the plan of a line in a no-write state.
     pub(crate) fn no_write(&self, line: &str) -> Plan {
         let mut environment = EnvironmentChanges::default();
         environment
@@ -104,7 +104,7 @@ impl Trial {
         )
     }
 
-    /// A line of a writing state.
+    /// Returns the plan of a line in a writing state.
     pub(crate) fn writing(&self, line: &str) -> Plan {
         self.plan(
             line,
@@ -146,7 +146,7 @@ impl Trial {
         }
     }
 
-    /// Protects `names` of the project.
+    /// Protects the files `names` of the project.
     pub(crate) fn protect(&self, plan: &mut Plan, names: &[&str]) {
         let one = |name: &&str| Protected {
             path: self.path("project").join(name),
@@ -155,7 +155,7 @@ impl Trial {
         plan.afterwards.protected.extend(names.iter().map(one));
     }
 
-    /// The command that runs `plan`, using no more of the kernel than `most`.
+    /// Returns the command that runs `plan`, confined at most at the level `most`.
     pub(crate) fn command(&self, plan: &Plan, most: Level) -> Command {
         let file = self.path("plan.json");
         fs::write(&file, serde_json::to_vec(plan).unwrap()).unwrap();
@@ -192,7 +192,7 @@ impl Trial {
         }
     }
 
-    /// Runs `plan` and returns what it did.
+    /// Runs `plan` and returns its effects.
     pub(crate) fn run(&self, plan: &Plan, most: Level) -> Outcome {
         self.outcome(
             self.command(plan, most)
@@ -202,7 +202,7 @@ impl Trial {
         )
     }
 
-    /// The same, with `input` on its standard input.
+    /// Runs `plan` with `input` as its standard input.
     pub(crate) fn run_with(&self, plan: &Plan, most: Level, input: &[u8]) -> Outcome {
         let mut command = self.command(plan, most);
         command
@@ -224,7 +224,7 @@ impl Trial {
         }
     }
 
-    /// Everything below the project and outside, with contents, modes and times.
+    /// Returns everything below the project and outside, with contents, modes and times.
     pub(crate) fn stand(&self) -> BTreeMap<PathBuf, String> {
         let mut found = BTreeMap::new();
         let mut open = vec![self.path("project"), self.path("outside")];
@@ -256,7 +256,7 @@ impl Trial {
         found
     }
 
-    /// Names what the run's own temporary directories still hold.
+    /// Lists the files left in the run's own temporary directories.
     pub(crate) fn left_in_temporary(&self) -> Vec<PathBuf> {
         let user = match self.user {
             User::Own => nix::unistd::geteuid().as_raw(),
@@ -268,9 +268,9 @@ impl Trial {
     }
 }
 
-/// Puts a program where an ordinary user reaches it.
+/// Puts a program where an ordinary user can execute it.
 ///
-/// Never by writing here: a program that some process has open for writing cannot start.
+/// It is not written here, because a program that some process has open for writing cannot start.
 fn place(program: &Path, directory: &Path) {
     let to = directory.join(program.file_name().unwrap());
     if fs::hard_link(program, &to).is_err() {

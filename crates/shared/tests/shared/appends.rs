@@ -1,4 +1,4 @@
-//! Many writers, repeated commands, carriers that were taken over from.
+//! Concurrent writers, repeated commands, and runners that were replaced.
 
 use interlock_core::names::RunId;
 use interlock_shared::{Appended, CommandKey, SharedError, SharedRun, SharedRuns};
@@ -9,7 +9,7 @@ use crate::{
     world::{NOW, World, in_parallel, pause},
 };
 
-/// A run of a new tenant, with `events` events.
+/// Returns a run of a new tenant, with `events` events.
 fn begun(events: u64) -> Option<(World, SharedRuns, RunId)> {
     let world = World::new();
     let runs = server::runs(&world)?;
@@ -63,7 +63,7 @@ fn a_repeated_command_is_recorded_once_and_gives_its_stored_reply() {
     let first = log.append_command(1, NOW, &[pause(1)], Some(key(7, b"allowed")));
     assert_eq!(first.unwrap(), Appended::Recorded);
     log.append(2, NOW, &[pause(2)]).unwrap();
-    // At any sequence, by any process, whatever it would answer now.
+    // At any sequence number, by any process, whatever the present answer would be.
     for seq in [1, 2, 3] {
         let mut again = runs.open_run(&run).unwrap();
         let answer = again.append_command(seq, NOW, &[pause(9)], Some(key(7, b"denied")));
@@ -77,7 +77,7 @@ fn a_repeated_command_is_recorded_once_and_gives_its_stored_reply() {
         "{error:?}"
     );
     assert_eq!(log.count().unwrap(), 3);
-    // Asked at the wrong moment it is not recorded, and may be asked again.
+    // Refused at the wrong moment, it is not recorded, and may be sent again.
     let late = CommandKey {
         id: "c-2".to_owned(),
         ..key(7, b"x")
@@ -171,7 +171,7 @@ fn snapshots_keep_what_is_read_short_and_are_never_believed_over_the_log() {
     let log = runs.open_run(&run).unwrap();
     let before = log.load().unwrap();
     assert_eq!(log.verify().unwrap(), 40);
-    // Damaged, it is passed over.
+    // A damaged snapshot is ignored.
     sql("UPDATE interlock.snapshots SET body = body || '\\x20'").unwrap();
     assert_eq!(log.load().unwrap(), before);
     assert_eq!(log.verify().unwrap(), 40);

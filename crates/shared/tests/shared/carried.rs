@@ -1,4 +1,4 @@
-//! Runs that are carried between a file of this machine and the shared log.
+//! Runs that are moved between a local file and the shared log.
 
 use std::{fs, os::unix::fs::PermissionsExt as _, path::Path};
 
@@ -15,7 +15,7 @@ use crate::{
     world::{NOW, World, machine, pause},
 };
 
-/// A run of this machine with everything that belongs to a log, and its file.
+/// Returns a local run with everything that a log may contain, and its export.
 pub(crate) fn exported() -> (World, RunId, Vec<u8>) {
     let local = World::new();
     let mut log = local.start_named(1, Some("fix"), Path::new("/projects/shop"), NOW);
@@ -40,7 +40,7 @@ pub(crate) fn exported() -> (World, RunId, Vec<u8>) {
     log.messages().keep(&[0, 0xff, 7]).unwrap();
     log.keep_output(&CallId::new("toolu_1"), "12 passed\n")
         .unwrap();
-    // A program of the run leaves a file beside it that is called alike.
+    // A program of the run leaves a file with a similar name beside it.
     let outputs = log.folder().work().join("output");
     let output = fs::read_dir(&outputs).unwrap().next().unwrap().unwrap();
     fs::write(output.path().with_extension("log"), "none of ours").unwrap();
@@ -98,7 +98,7 @@ fn a_run_is_carried_with_its_hashes_and_gives_the_same_bytes_again() {
         String::from_utf8(again).unwrap(),
         String::from_utf8(file.clone()).unwrap()
     );
-    // Once more it is there already, and nothing changes.
+    // A repeated import finds the run and changes nothing.
     assert_eq!(
         import(&runs, &file).unwrap(),
         ImportDone::There(done.clone())
@@ -124,12 +124,12 @@ fn paths_of_the_project_lead_to_where_it_is_on_this_machine() {
     runs.relocate(&run, Path::new("/moved/shop"), Path::new("/home/eva"))
         .unwrap();
     assert!(reason(&runs).starts_with("/moved/shop/src/a.rs"));
-    // Another machine says for itself where it is.
+    // Another machine sets its own location.
     let machine = World::new();
     let elsewhere = SharedRuns::new(runs.database().clone(), machine.home.path(), None);
     assert!(reason(&elsewhere).starts_with("/elsewhere/shop/src/a.rs"));
     assert_eq!(elsewhere.open(&run).unwrap().verify().unwrap(), 43);
-    // And with an import, of a run that is there already, too.
+    // It does so with an import of an existing run, too.
     let there = elsewhere.import(
         &mut &*file,
         "run.jsonl".as_ref(),
@@ -211,7 +211,7 @@ fn a_changed_byte_is_found_and_nothing_is_imported() {
         );
         assert_eq!(runs.ids().unwrap(), [], "{from}");
     }
-    // Cut off anywhere, it is not whole.
+    // Truncated anywhere, it is incomplete.
     for end in [text.len() - 1, text.len() / 2, line_of("hello"), 0] {
         let cut = &text.as_bytes()[..end];
         assert!(import(&runs, cut).is_err(), "{end}");

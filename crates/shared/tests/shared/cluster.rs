@@ -1,4 +1,4 @@
-//! The programs of PostgreSQL: making the files of a server, starting it, asking it.
+//! The programs of PostgreSQL: creating a server's files, starting it, and querying it.
 
 use std::{
     env, fs,
@@ -19,7 +19,7 @@ pub(crate) fn start(place: &Path, settings: &[&str]) -> Child {
     spawned(command)
 }
 
-/// Starts what outlives its caller's patience, on its own.
+/// Starts a process that outlives its caller.
 pub(crate) fn spawned(mut command: Command) -> Child {
     command
         .stdin(Stdio::null())
@@ -53,7 +53,7 @@ pub(crate) fn admin_of(place: &Path) -> Config {
     Config::from_str(&words).unwrap()
 }
 
-/// Makes the files of a server; `None`: its programs are not installed.
+/// Creates the files of a server; returns `None` if its programs are not installed.
 pub(crate) fn made_cluster(place: &Path) -> Option<()> {
     let bin = programs()?;
     fs::create_dir_all(place).unwrap();
@@ -113,7 +113,7 @@ fn is_root() -> bool {
     rustix::process::getuid().is_root()
 }
 
-/// PostgreSQL refuses to run as root.
+/// Runs as another user if necessary, because PostgreSQL refuses to run as root.
 fn as_user(words: Vec<String>) -> Vec<String> {
     if !is_root() {
         return words;
@@ -127,7 +127,7 @@ fn as_user(words: Vec<String>) -> Vec<String> {
     user.into_iter().map(str::to_owned).chain(words).collect()
 }
 
-/// Finds the newest installed version's programs.
+/// Finds the programs of the newest installed version.
 fn programs() -> Option<PathBuf> {
     let version = |entry: fs::DirEntry| {
         let number = entry.file_name().to_str()?.parse::<u32>().ok()?;

@@ -1,4 +1,4 @@
-//! Files whose hashes are all right, and which were never exported: nothing of them is imported.
+//! Files with valid hashes that were never exported: nothing is imported from them.
 
 use interlock_core::names::RunId;
 use interlock_shared::ImportDone;
@@ -15,7 +15,7 @@ use crate::{
     world::World,
 };
 
-/// Changes the lines of a file, and makes all hashes of it anew.
+/// Changes the lines of a file, and recomputes all its hashes.
 fn forged(file: &[u8], change: impl FnOnce(&mut Vec<Value>)) -> Vec<u8> {
     let text = std::str::from_utf8(file).unwrap();
     let lines = text.lines().map(|line| serde_json::from_str(line).unwrap());
@@ -62,7 +62,7 @@ fn place_of(lines: &[Value], kind: &str) -> usize {
     place.unwrap()
 }
 
-/// Each lie, the line that is named, and what is said of it.
+/// Each forgery, the line that the error names, and the error's message.
 const LIES: &[(Change, usize, &str)] = &[
     (
         |lines| lines[6]["event"]["at_ms"] = json!(u64::MAX),
@@ -135,7 +135,7 @@ fn what_could_never_be_opened_is_not_imported() {
     let error = import(&runs, &twice).unwrap_err().to_string();
     assert!(error.contains("line 50: there is more after"), "{error}");
     assert_eq!(runs.ids().unwrap(), []);
-    // Nothing but the lies was wrong.
+    // Apart from the forgeries, the file is valid.
     let same = import(&runs, &forged(&file, |_| {})).unwrap();
     assert!(matches!(same, ImportDone::Made(done) if done.run == run));
     assert_eq!(runs.open(&run).unwrap().verify().unwrap(), 43);

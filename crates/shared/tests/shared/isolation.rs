@@ -1,4 +1,4 @@
-//! Two tenants in one database, and what nobody may change.
+//! Two tenants in one database, and rows that nobody may change.
 
 use interlock_core::names::Digest;
 use interlock_shared::{Address, Database, SharedError, Tenant};
@@ -9,7 +9,7 @@ use crate::{
     world::World,
 };
 
-/// Every table with rows of tenants.
+/// All tables with rows of tenants.
 const TABLES: &[&str] = &[
     "tenants",
     "runs",
@@ -36,7 +36,7 @@ fn tenants_see_nothing_of_each_other() {
     let said = foreign.messages().keep(b"a secret").unwrap();
     assert_eq!(our_runs.ids().unwrap(), [own.run().clone()]);
     assert_eq!(ours.home.list_runs().unwrap().len(), 1);
-    // A foreign id is answered as one that never was.
+    // The answer for another tenant's id is the same as for a missing one.
     let error = ours.home.open_run(foreign.run()).unwrap_err().to_string();
     assert!(error.contains("has no run"), "{error}");
     assert!(
@@ -78,7 +78,7 @@ fn the_database_itself_keeps_tenants_apart_where_a_program_forgets_to() {
         let others = format!("SELECT count(*) FROM interlock.{table} WHERE tenant <> '{us}'");
         assert_eq!(sql(&others).as_deref(), Ok("0"), "{table}");
     }
-    // Both are there: an administrator sees them.
+    // Both exist: an administrator sees them.
     let both = server.sql(
         "interlock_test",
         "SELECT count(DISTINCT tenant) >= 2 FROM interlock.runs",
@@ -97,7 +97,7 @@ fn the_database_itself_keeps_tenants_apart_where_a_program_forgets_to() {
         "INSERT INTO interlock.messages (tenant, run, digest, body) VALUES ('{them}', '{run}', 'x', 'y')"
     ));
     assert!(put.unwrap_err().contains("row-level security"));
-    // Who names no tenant sees none.
+    // Without a tenant, no rows are visible.
     let none = server.unfiltered("interlock_test", "", "SELECT count(*) FROM interlock.runs");
     assert_eq!(none.as_deref(), Ok("0"));
 }
@@ -126,7 +126,7 @@ fn every_table_is_held_by_row_level_security_and_doctor_sees_where_not() {
         "DROP POLICY own_tenant ON interlock.runs",
         "CREATE POLICY everybody ON interlock.commands USING (true)",
         "CREATE POLICY writers ON interlock.outputs FOR INSERT WITH CHECK (true)",
-        // One that only takes away opens nothing.
+        // A policy that only restricts grants no access.
         "CREATE POLICY fewer ON interlock.machines AS RESTRICTIVE USING (hash <> '')",
     ] {
         server.sql(&name, fault);
@@ -228,7 +228,7 @@ fn what_an_administrator_changes_is_found_and_named() {
         let said = exported.unwrap_err().to_string();
         assert!(said.contains(named), "{fault}: {said}");
     }
-    // A damaged run is listed as such and hides no other.
+    // A damaged run is listed as such and does not hide the others.
     let odd = world.start(1).run().clone();
     let fault = format!("UPDATE interlock.runs SET durability = 'none' WHERE run = '{odd}'");
     server.sql(&name, &fault);

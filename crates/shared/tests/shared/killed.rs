@@ -1,4 +1,4 @@
-//! What a server that is killed or full loses: nothing that it acknowledged.
+//! A killed or full server loses nothing that it has acknowledged.
 
 use interlock_shared::{SharedError, SharedRuns};
 use interlock_store::{AppendError, EventLog as _, RunStore as _, StoreError};
@@ -9,7 +9,7 @@ use crate::{
     world::{NOW, World, pause},
 };
 
-/// A folder that the server's user may enter.
+/// Returns a folder that the server's user may enter.
 fn place() -> TempDir {
     use std::os::unix::fs::PermissionsExt as _;
     let place = tempfile::Builder::new().prefix("pg").tempdir().unwrap();
@@ -61,7 +61,7 @@ fn a_killed_server_loses_nothing_that_was_acknowledged() {
         "{said}"
     );
     own.start_again();
-    // The same handles go on, with connections of their own making.
+    // The same handles continue to work, after reconnecting.
     let mut log = runs.open_run(&run).unwrap();
     let found = log.verify().unwrap();
     assert!(
@@ -111,7 +111,7 @@ fn a_full_disk_records_nothing_and_the_run_goes_on_later() {
     let mut log = world.start(1);
     let long = |seq: u64| interlock_core::event::Event::RunPaused {
         by: seq.to_string(),
-        // Not to be compressed away.
+        // Random, so that it cannot be compressed.
         reason: Some(
             (0..60_000_u64)
                 .map(|n| (n * n * (seq + 7) % 9_973).to_string())

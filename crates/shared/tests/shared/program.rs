@@ -1,4 +1,4 @@
-//! The built program, as a person calls it.
+//! The built program, as a person runs it.
 
 use std::{
     os::unix::fs::PermissionsExt as _,
@@ -103,11 +103,11 @@ fn a_run_goes_from_this_machine_to_the_log_and_back() {
     );
     let failed = |check: &&Value| check["ok"] == Value::Bool(false);
     for check in checks.as_array().unwrap().iter().filter(failed) {
-        // The server of the tests writes faster than it should.
+        // The tests' server is configured to be faster than is safe.
         assert_eq!(check["check"], "durable", "{check}");
     }
 
-    // What lies in the place of the unfinished file is not written into: others might read it.
+    // An existing file in place of the unfinished one is not written to, because others might read it.
     std::fs::write(state.join("run.jsonl.new"), "").unwrap();
     std::fs::set_permissions(
         state.join("run.jsonl.new"),
@@ -167,7 +167,7 @@ fn a_run_goes_from_this_machine_to_the_log_and_back() {
     }
 }
 
-/// Every command of the book's page that can be called here, as printed.
+/// Runs every command on the book's page that can be run here, as printed.
 #[test]
 fn the_page_of_the_book_is_true() {
     let Some(place) = Place::new() else { return };
@@ -185,7 +185,7 @@ fn the_page_of_the_book_is_true() {
         let words: Vec<&str> = line.split(' ').collect();
         let said = place.command(&words).output().unwrap();
         let text = String::from_utf8(said.stdout).unwrap();
-        // The server of the tests writes faster than it should, which `doctor` says.
+        // The tests' server is configured to be faster than is safe, which `doctor` reports.
         let is_well =
             said.status.success() || words[0] == "doctor" && text.contains("FAIL durable");
         assert!(

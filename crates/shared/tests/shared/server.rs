@@ -1,6 +1,6 @@
-//! A PostgreSQL server for all tests of this machine: started by the first, ended after the last.
+//! A PostgreSQL server for all tests on this machine: started by the first, stopped after the last.
 //!
-//! `DATABASE_URL`, a user that may make roles and databases, is used instead where it is set.
+//! `DATABASE_URL`, a user that may create roles and databases, is used instead if it is set.
 
 use std::{
     collections::hash_map::RandomState,
@@ -24,12 +24,12 @@ use crate::{
     world::World,
 };
 
-/// Owns the tables in tests: no superuser, so that row-level security holds it.
+/// Owns the tables in tests; not a superuser, so that row-level security applies.
 pub(crate) const ROLE: &str = "interlock_test";
-/// The database that tests share, each as a tenant of its own.
+/// The database that tests share, each as a separate tenant.
 const SHARED: &str = "interlock_test";
 
-/// Starts the server `$2…` and ends it when nobody has locked `$1/users` for three looks.
+/// Starts the server `$2…` and stops it when nobody has locked `$1/users` in three checks.
 const KEEPER: &str = r#"
 dir=$1; shift
 "$@" >"$dir/log" 2>&1 </dev/null & pid=$!
@@ -55,11 +55,11 @@ done
 /// A server that tests may use.
 pub(crate) struct Server {
     admin: Config,
-    /// Held by every process that uses the server.
+    /// Locked by every process that uses the server.
     _users: File,
 }
 
-/// Returns the server; `None`: this machine has none, which is said.
+/// Returns the server; `None` if there is none on this machine, which is reported.
 pub(crate) fn server() -> Option<&'static Server> {
     static SERVER: OnceLock<Option<Server>> = OnceLock::new();
     let server = SERVER.get_or_init(Server::find).as_ref();
@@ -71,7 +71,7 @@ pub(crate) fn server() -> Option<&'static Server> {
     server
 }
 
-/// Returns a world whose runs are in the shared log, as a tenant of its own.
+/// Returns a world whose runs are in the shared log, as a separate tenant.
 pub(crate) fn world() -> Option<World> {
     let world = World::new();
     let runs = runs(&world)?;
@@ -84,7 +84,7 @@ pub(crate) fn runs(world: &World) -> Option<SharedRuns> {
     Some(SharedRuns::new(database, world.home.path(), None))
 }
 
-/// Returns a name that no other test has.
+/// Returns a name that no other test uses.
 pub(crate) fn new_name(first: &str) -> String {
     let chance = RandomState::new().hash_one(std::process::id());
     format!("{first}{chance:016x}")
@@ -105,7 +105,7 @@ impl Server {
                 .open(dir.join(name));
             opened.unwrap()
         };
-        // Held until this process ends: nobody ends the server before.
+        // Locked until this process ends, so that nobody stops the server before.
         let users = lock("users");
         users.lock_shared().unwrap();
         let start = lock("start");
@@ -139,7 +139,7 @@ impl Server {
         Some(server)
     }
 
-    /// Makes the role and the database that tests share.
+    /// Creates the role and the database that tests share.
     pub(crate) fn prepare(&self) {
         let is_there = |sql: &str| self.sql("postgres", sql).contains('1');
         if !is_there("SELECT 1 FROM pg_roles WHERE rolname = 'interlock_test'") {
@@ -156,7 +156,7 @@ impl Server {
         }
     }
 
-    /// Returns how `user` connects to `database`.
+    /// Returns the parameters with which `user` connects to `database`.
     pub(crate) fn words(&self, database: &str, user: &str) -> String {
         let host = match &self.admin.get_hosts()[0] {
             Host::Unix(path) => path.display().to_string(),
@@ -168,7 +168,7 @@ impl Server {
         )
     }
 
-    /// Answers statements as an administrator.
+    /// Executes statements as an administrator; returns the output.
     pub(crate) fn sql(&self, database: &str, sql: &str) -> String {
         let mut words = self.words(database, self.admin.get_user().unwrap());
         if let Some(password) = self.admin.get_password() {
@@ -181,7 +181,7 @@ impl Server {
         answer(psql(&words, sql)).unwrap_or_else(|said| panic!("{sql}: {said}"))
     }
 
-    /// Answers statements as a program that forgets to say whose rows it wants.
+    /// Executes statements like a program that forgets to set its tenant.
     pub(crate) fn unfiltered(
         &self,
         database: &str,
@@ -193,14 +193,14 @@ impl Server {
         answer(command)
     }
 
-    /// Makes an empty database of its own and returns its name.
+    /// Creates an empty database and returns its name.
     pub(crate) fn new_database(&self) -> String {
         let name = new_name("d");
         self.sql("postgres", &format!("CREATE DATABASE {name} OWNER {ROLE}"));
         name
     }
 
-    /// Removes a database that a test has made.
+    /// Drops a database that a test has created.
     pub(crate) fn drop_database(&self, name: &str) {
         self.sql("postgres", &format!("DROP DATABASE {name} WITH (FORCE)"));
     }
@@ -210,12 +210,12 @@ impl Server {
         Address::new(&self.words(database, ROLE), None).unwrap()
     }
 
-    /// Returns the shared log as a tenant, which is made.
+    /// Creates a tenant and returns its shared log.
     pub(crate) fn tenant(&self, tenant: &str) -> Database {
         self.tenant_in(SHARED, tenant)
     }
 
-    /// The same in another database.
+    /// Creates a tenant in another database.
     pub(crate) fn tenant_in(&self, database: &str, tenant: &str) -> Database {
         let database = Database::at(self.address(database), Tenant::new(tenant).unwrap()).unwrap();
         database.init().unwrap();
@@ -223,7 +223,7 @@ impl Server {
     }
 }
 
-/// A server of one test alone, on its own directory; ended with it.
+/// A server for one test alone, on its own directory; stopped on drop.
 pub(crate) struct OwnServer {
     place: PathBuf,
     process: Mutex<Child>,
@@ -231,7 +231,7 @@ pub(crate) struct OwnServer {
 }
 
 impl OwnServer {
-    /// Makes one in `place`, which nobody uses, and starts it.
+    /// Creates one in `place`, which must be unused, and starts it.
     pub(crate) fn start(place: &Path, settings: &[&str]) -> Option<Self> {
         made_cluster(place)?;
         let own = Self {
@@ -254,7 +254,7 @@ impl OwnServer {
         process.wait().unwrap();
     }
 
-    /// Starts it again, as soon as the last process of the killed one has noticed.
+    /// Starts it again, as soon as the last process of the killed one has exited.
     pub(crate) fn start_again(&self) {
         let mut process = self.process.lock().unwrap();
         until("the server answers", || {

@@ -1,4 +1,4 @@
-//! A database that is away, read-only, of another version, or not what it should be.
+//! A database that is unreachable, read-only, of another version, or otherwise wrong.
 
 use std::time::{Duration, Instant};
 
@@ -14,7 +14,7 @@ fn acme() -> Tenant {
     Tenant::new("acme").unwrap()
 }
 
-/// A database of this test alone, removed at its end.
+/// A database for this test alone, dropped at its end.
 struct Own<'a> {
     server: &'a Server,
     name: String,
@@ -46,7 +46,7 @@ impl Drop for Own<'_> {
     }
 }
 
-/// Checks that an error says all of `words`, with what to do.
+/// Checks that an error contains all of `words`, and what to do.
 #[track_caller]
 fn says(error: &SharedError, words: &[&str]) {
     let text = error.to_string();
@@ -67,7 +67,7 @@ fn a_database_that_is_away_is_said_within_the_time_a_hook_has() {
     assert!(matches!(error, SharedError::Away { .. }), "{error:?}");
     says(&error, &["cannot be reached", "check that PostgreSQL runs"]);
     assert!(!error.to_string().contains("s3cret"));
-    // Somebody listens and never answers.
+    // A server that listens and never answers.
     let deaf = nowhere.path().join(".s.PGSQL.5432");
     let _listener = std::os::unix::net::UnixListener::bind(deaf).unwrap();
     let error = Database::open(Address::new(&words, None).unwrap(), acme()).unwrap_err();
@@ -133,7 +133,7 @@ fn an_older_log_is_migrated_with_its_runs_and_a_newer_one_is_refused() {
         );
         says(&error, &["interlock shared migrate"]);
     }
-    // A program that had it open when it was older loses nothing.
+    // A program that had it open before the migration loses nothing.
     assert!(runs.open_run(&run).unwrap().messages().keep(b"x").is_err());
     let migrated = in_parallel(3, |_| own.any().migrate().unwrap());
     assert_eq!(migrated.iter().filter(|from| **from == 1).count(), 1);
@@ -205,7 +205,7 @@ fn a_read_only_database_records_nothing_and_loses_nothing() {
         "ALTER DATABASE {} SET default_transaction_read_only = on",
         own.name
     ));
-    // As another process, since a setting of a database is read when one connects.
+    // In a new process, because a database setting is read on connecting.
     let again = Home::at(world.home.path()).with_runs(std::sync::Arc::new(SharedRuns::new(
         own.open().unwrap(),
         world.home.path(),

@@ -1,6 +1,6 @@
-//! Lines made from a grammar, and lines of the case files damaged on purpose.
+//! Lines generated from a grammar, and deliberately damaged lines of the case files.
 
-/// A stream of numbers that a seed decides.
+/// A pseudo-random number generator with a seed.
 pub(crate) struct Rng(u64);
 
 impl Rng {
@@ -73,7 +73,7 @@ const PLAIN: &[&str] = &[
     "=",
 ];
 
-/// Makes one line.
+/// Generates one line.
 pub(crate) fn line(rng: &mut Rng) -> String {
     if rng.one_in(3) {
         return crate::differential::names::line(rng);
@@ -314,7 +314,7 @@ impl Made<'_> {
     }
 }
 
-/// Damages a line with a piece of shell, or joins it to another.
+/// Damages a line with a fragment of shell, or joins it to another line.
 pub(crate) fn damaged(rng: &mut Rng, lines: &[String], pieces: &[&str]) -> String {
     let line = &lines[rng.below(lines.len())];
     if rng.one_in(3) {

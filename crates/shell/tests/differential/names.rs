@@ -1,12 +1,12 @@
-//! Lines whose variables choose what runs: set in any way, used in any way.
+//! Lines in which variables choose the command: set in any way, used in any way.
 
 use crate::differential::generator::Rng;
 
-/// Names that are set and used; the last three mean more to zsh.
+/// Names that are set and used; the last three have a special meaning in zsh.
 const NAMES: &[&str] = &[
     "x", "y", "z", "x", "y", "z", "x", "y", "z", "MATCH", "argv", "path",
 ];
-/// What they are given: a program, or what another one holds.
+/// Their values: a program, or the value of another variable.
 const VALUES: &[&str] = &[
     "ls",
     "ls",
@@ -32,7 +32,7 @@ const DECLARING: &[&str] = &[
     "typeset -x",
     "export --",
 ];
-/// What an assignment stands before.
+/// Commands after an assignment.
 const PREFIXED: &[&str] = &[
     ":",
     "ls",
@@ -49,7 +49,7 @@ const PREFIXED: &[&str] = &[
     "set -- $x",
 ];
 
-/// Makes one line.
+/// Generates one line.
 pub(crate) fn line(rng: &mut Rng) -> String {
     let mut commands = Vec::new();
     if rng.one_in(8) {
@@ -71,7 +71,7 @@ pub(crate) fn line(rng: &mut Rng) -> String {
     text
 }
 
-/// A command that gives a name a value, or looks as if it did.
+/// Generates a command that sets a name, or looks as if it did.
 fn setting(rng: &mut Rng) -> String {
     match rng.below(5) {
         0 | 1 => declared(rng),
@@ -89,7 +89,7 @@ fn assignments(rng: &mut Rng) -> String {
     words.join(" ")
 }
 
-/// A builtin that declares: its operands are all expanded before the first is assigned.
+/// Generates a declaring builtin: its operands are all expanded before the first is assigned.
 fn declared(rng: &mut Rng) -> String {
     let mut words = vec![rng.pick(DECLARING).to_owned()];
     for _ in 0..1 + rng.below(3) {
@@ -104,12 +104,12 @@ fn declared(rng: &mut Rng) -> String {
     words.join(" ")
 }
 
-/// Assignments before a command, which a builtin sees and a program takes along.
+/// Generates assignments before a command, which a builtin sees and a program inherits.
 fn prefixed(rng: &mut Rng) -> String {
     format!("{} {}", assignments(rng), rng.pick(PREFIXED))
 }
 
-/// Any other way in which a name gets a value.
+/// Generates any other way in which a name gets a value.
 fn given(rng: &mut Rng) -> String {
     let name = rng.pick(NAMES).to_owned();
     let value = rng.pick(VALUES).to_owned();
@@ -144,7 +144,7 @@ fn given(rng: &mut Rng) -> String {
     }
 }
 
-/// An assignment of a program's name, or of what another variable holds.
+/// Generates an assignment of a program's name, or of another variable's value.
 fn assignment(rng: &mut Rng) -> String {
     let name = rng.pick(NAMES).to_owned();
     let value = rng.pick(VALUES).to_owned();
@@ -152,7 +152,7 @@ fn assignment(rng: &mut Rng) -> String {
     format!("{name}{sign}{value}")
 }
 
-/// A command whose name comes from a variable.
+/// Generates a command whose name comes from a variable.
 fn using(rng: &mut Rng) -> String {
     let name = rng.pick(&["x", "y", "z", "1", "MATCH"]).to_owned();
     let mut used = String::new();

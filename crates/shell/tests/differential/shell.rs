@@ -1,15 +1,14 @@
-//! Real shells, without any program, that write down what they run.
+//! Real shells, without any programs, that record the commands they run.
 //!
-//! `PATH` holds the shell alone, so every other name ends in a function that only
-//! answers. In bash `set -x` shows each simple command after expansion, with the
-//! directory it runs in; in zsh that function writes down what it was called for.
-//! Nothing on the machine can be started by a line.
+//! `PATH` contains only the shell, so every other name ends in a function that only reports it. In bash, `set -x` shows
+//! each simple command after expansion, with the directory it runs in; in zsh, that function records what it was called
+//! for. A line cannot start anything on the machine.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-/// Sets up every bash of a line: the trace, the answer of programs, a limit of time.
+/// Sets up bash for a line: the trace, the substitute for programs, a time limit.
 const PREAMBLE: &str = r#"ulimit -t 2
 exec 9>>"$INTERLOCK_TRACE"
 BASH_XTRACEFD=9
@@ -18,7 +17,7 @@ command_not_found_handle() { if [ "$1" = "$INTERLOCK_FAILS" ]; then builtin retu
 set -x
 "#;
 
-/// The same for zsh, which is told of programs alone.
+/// The same for zsh, which records only programs.
 const PREAMBLE_ZSH: &str = r#"ulimit -t 2
 command_not_found_handler() {
   builtin emulate -L zsh
@@ -43,7 +42,7 @@ impl Shell {
         }
     }
 
-    /// Words before the line: no start-up files but the preamble.
+    /// Arguments before the line: no start-up files except the preamble.
     fn arguments(self) -> &'static [&'static str] {
         match self {
             Self::Bash => &["--norc", "--noprofile", "-c"],
@@ -59,12 +58,12 @@ pub(crate) struct Ran {
     pub(crate) words: Vec<String>,
 }
 
-/// What a line did.
+/// The effects of a line.
 #[derive(Debug)]
 pub(crate) struct Outcome {
     pub(crate) ran: Vec<Ran>,
     pub(crate) code: Option<i32>,
-    /// Files that are new or changed, absolute.
+    /// Absolute paths of files that are new or changed.
     pub(crate) written: Vec<String>,
 }
 
@@ -92,7 +91,7 @@ impl Folder {
         }
     }
 
-    /// Returns the place of the next line; what an earlier one left running writes elsewhere.
+    /// Returns the folder for the next line; processes left by an earlier one write elsewhere.
     pub(crate) fn next(&mut self) -> String {
         let _ = fs::remove_dir_all(self.root.path().join(self.runs.to_string()));
         self.runs += 1;
@@ -101,7 +100,7 @@ impl Folder {
         self.place.to_string_lossy().into_owned()
     }
 
-    /// Runs a line from a clean folder; programs answer 0, the one called `fails` 7.
+    /// Runs a line from a clean folder; programs return 0, except that `fails` returns 7.
     pub(crate) fn run(&mut self, line: &str, fails: &str) -> Outcome {
         let root = self.root.path();
         let work = root.join(self.runs.to_string());
@@ -149,7 +148,7 @@ impl Folder {
     }
 }
 
-/// Finds a program of the machine; the lines themselves find none.
+/// Finds a program on the machine; the lines themselves find none.
 fn program(name: &str) -> PathBuf {
     ["/bin", "/usr/bin", "/usr/local/bin", "/opt/homebrew/bin"]
         .into_iter()
@@ -176,7 +175,7 @@ fn files(place: &Path) -> Vec<(String, Vec<u8>)> {
     found
 }
 
-/// Reads the trace; what belongs to the preamble is left out.
+/// Parses the trace, without the commands of the preamble.
 fn ran(trace: &str) -> Vec<Ran> {
     let mut all = Vec::new();
     for record in trace.split('\u{1}').filter(|record| !record.is_empty()) {
@@ -200,7 +199,7 @@ fn ran(trace: &str) -> Vec<Ran> {
     all
 }
 
-/// Reads what zsh was told to write down of the programs that it looked for.
+/// Parses zsh's record of the programs that it searched for.
 fn programs_ran(trace: &str) -> Vec<Ran> {
     let records = trace.split("\u{2}\0").filter(|record| !record.is_empty());
     records
@@ -215,10 +214,10 @@ fn programs_ran(trace: &str) -> Vec<Ran> {
         .collect()
 }
 
-/// What stands for "no program fails", and the program that does.
+/// The name that means "no program fails".
 pub(crate) const INTERLOCK_NAMES: [&str; 1] = ["interlock-none"];
 
-/// Takes the quotes of a trace away again; `None` for what is not a simple command.
+/// Removes the quotes of a trace; returns `None` if it is not a simple command.
 fn unquote(text: &str) -> Option<Vec<String>> {
     let mut words = Vec::new();
     let mut word: Option<String> = None;

@@ -1,15 +1,15 @@
-//! What may stand around a line without changing what it does.
+//! Surroundings of a line that do not change its effect.
 
-/// A place for a line; `@` stands for it, `--around` marks commands that are not of it.
+/// A surrounding; `@` is replaced by the line, `--around` marks commands that do not belong to it.
 pub(crate) struct Around {
     pub(crate) text: &'static str,
-    /// What stands there is text in quotes.
+    /// The line is quoted text.
     pub(crate) quoted: bool,
-    /// What stands there is one line of a here-document.
+    /// The line is one line of a here-document.
     pub(crate) in_document: bool,
-    /// It may stand in a loop, whose second turn begins with what the first one has set.
+    /// It may be in a loop, whose second iteration begins with the variables of the first.
     pub(crate) repeats: bool,
-    /// What is computed with has to be known as a number, so that most lines are refused.
+    /// Arithmetic needs known numbers, so most lines are refused.
     pub(crate) computes: bool,
 }
 
@@ -109,18 +109,18 @@ pub(crate) const AROUND: &[Around] = &[
 ];
 
 impl Around {
-    /// Puts a line there; `None` where it cannot stand there.
+    /// Inserts a line; returns `None` if it is not possible there.
     pub(crate) fn of(&self, line: &str) -> Option<String> {
         let has = |texts: &[&str]| texts.iter().any(|text| line.contains(text));
         let ends_early = line.trim_end().ends_with(['&', '|']) && !line.ends_with(" &");
         if line.trim_start().starts_with('#') || ends_early {
             return None;
         }
-        // A second parser takes the brackets for those of the coprocess.
+        // A second parser mistakes the brackets for those of the coprocess.
         if self.text.starts_with("coproc") && line.starts_with(['(', '{']) {
             return None;
         }
-        // Brackets that do not match are refused in a substitution, and so is a place that is not kept.
+        // In a substitution, unbalanced brackets are refused, and so is a position that is not recorded.
         if (self.text.contains("( @") || self.text.contains('`'))
             && has(&["case ", "select ", "\\\n)"])
         {
@@ -129,14 +129,14 @@ impl Around {
         if self.repeats && has(&["cd ", "cd;", "pushd", "popd", "declare -A"]) {
             return None;
         }
-        // The text has parameters of its own.
+        // The text has its own parameters.
         if self.text.starts_with("bash") && has(&["$1", "$@", "$*", "$#", "$0"]) {
             return None;
         }
         if self.in_document && line.contains(['\n', '#']) || line.ends_with('\\') {
             return None;
         }
-        // Backquotes would be closed by those of the line.
+        // The line's backquotes would close the outer ones.
         if self.text.contains('`') && line.contains(['`', '\\', '"']) {
             return None;
         }

@@ -7,7 +7,7 @@ use super::lexer::{Kind, PartKind, RESERVED, Token};
 pub(crate) struct Simple {
     pub(crate) assignments: Vec<usize>,
     pub(crate) words: Vec<usize>,
-    /// The operators; each has its target behind it.
+    /// The operators, each followed by its target.
     pub(crate) redirects: Vec<usize>,
 }
 
@@ -31,7 +31,7 @@ impl Simple {
     }
 }
 
-/// Calls `each` with every list of tokens, those within substitutions too.
+/// Calls `each` with every list of tokens, including those in substitutions.
 pub(crate) fn lists<'a>(tokens: &'a [Token], each: &mut impl FnMut(&'a [Token])) {
     each(tokens);
     for token in tokens {
@@ -63,19 +63,19 @@ fn inner<'a>(parts: &'a [super::lexer::Part], each: &mut impl FnMut(&'a [Token])
 enum Place {
     /// A command may begin, or has begun.
     Command,
-    /// Behind `for NAME`, up to the end of its words.
+    /// After `for NAME`, up to the end of its words.
     Header,
-    /// Behind `case`, up to `in`.
+    /// After `case`, up to `in`.
     Case,
     /// Before the `)` of a pattern.
     Pattern,
-    /// Behind a compound command: redirections alone.
+    /// After a compound command, where only redirections are possible.
     Behind,
     /// The name of a function, or of a coprocess.
     Name,
 }
 
-/// Returns the simple commands that stand in this list itself.
+/// Returns the simple commands in this list itself.
 pub(crate) fn simples(line: &str, tokens: &[Token]) -> Vec<Simple> {
     let mut found = Vec::new();
     let mut current = Simple::default();

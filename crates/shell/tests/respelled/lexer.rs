@@ -1,10 +1,10 @@
-//! Divides a line into tokens, just far enough to write it in another way.
+//! Splits a line into tokens, just precisely enough to write it in another way.
 //!
-//! It shares nothing with the reader. What it does not understand it refuses, and the line is left out.
+//! It shares no code with the reader. If it does not understand a line, it refuses it, and the line is skipped.
 
 mod expansions;
 
-/// A token of a line and where it stands.
+/// A token of a line and its position.
 #[derive(Debug)]
 pub(crate) struct Token {
     pub(crate) kind: Kind,
@@ -55,7 +55,7 @@ pub(crate) enum PartKind {
     Arithmetic(Vec<Part>),
     /// `<( … )` and `>( … )`.
     Process(Vec<Token>),
-    /// The brackets behind `a=`.
+    /// The brackets after `a=`.
     Array,
 }
 
@@ -65,9 +65,9 @@ pub(crate) const RESERVED: &[&str] = &[
     "esac", "in", "{", "}", "!", "[[", "]]", "time", "function", "coproc",
 ];
 
-/// Divides a line; `None` where it cannot.
+/// Splits a line; returns `None` if it cannot.
 pub(crate) fn tokens(line: &str) -> Option<Vec<Token>> {
-    // A dollar that another one has taken is not a part of a quote, which not every shell knows.
+    // A dollar that belongs to another one does not start a quote, which not every shell knows.
     if line.contains("$$'") {
         return None;
     }
@@ -95,7 +95,7 @@ impl Lexer<'_> {
         self.line.get(self.at..).unwrap_or_default()
     }
 
-    /// Reads tokens up to the end, or up to a `)` that was not opened here.
+    /// Parses tokens up to the end, or up to a `)` that was not opened here.
     fn list(&mut self, inside: bool, test: bool) -> Option<Vec<Token>> {
         let mut tokens: Vec<Token> = Vec::new();
         let mut open = 0_usize;
@@ -196,7 +196,7 @@ impl Lexer<'_> {
                             "esac" if cases > 0 => cases -= 1,
                             _ => {}
                         }
-                        // Behind the words of a compound command another one begins.
+                        // After the words of a compound command, another command begins.
                         begins = begins
                             && (is_assignment
                                 || matches!(
@@ -257,14 +257,14 @@ impl Lexer<'_> {
         Some(Kind::Redirect)
     }
 
-    /// Reads the body that belongs to the `<<` at this index.
+    /// Parses the body that belongs to the `<<` at this index.
     fn body(&mut self, tokens: &[Token], opener: usize) -> Option<Token> {
         let token = tokens.get(opener)?;
         let tabs = self.line.get(token.start..token.end)?.ends_with('-');
         let mark = tokens.get(opener + 1)?;
         let source = self.line.get(mark.start..mark.end)?;
         let wanted: String = source.chars().filter(|c| !"'\"\\".contains(*c)).collect();
-        // Behind the end mark of another one its line ends first.
+        // After the end mark of another one, its line ends first.
         if matches!(
             tokens.last().map(|last| &last.kind),
             Some(Kind::Body { .. })

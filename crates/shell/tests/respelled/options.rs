@@ -1,19 +1,19 @@
-//! Options of programs that take a value in the same word or in the next.
+//! Options of programs with a value in the same word or in the next.
 
 use std::sync::LazyLock;
 
-/// The options of a program that matter here.
+/// The relevant options of a program.
 #[derive(Debug)]
 pub(crate) struct Options {
-    /// The program, with its subcommand where it has one.
+    /// The program, with its subcommand if it has one.
     name: &'static str,
     /// Letters without a value.
     pub(crate) flags: &'static str,
-    /// Letters whose value stands in the same word or in the next.
+    /// Letters with a value in the same word or in the next.
     pub(crate) valued: &'static str,
-    /// Long options whose value stands behind `=` or in the next word.
+    /// Long options with a value after `=` or in the next word.
     long: Vec<&'static str>,
-    /// Long options that are still known without their last letter.
+    /// Long options that are still recognized without their last letter.
     cuts: Vec<&'static str>,
     /// Whether options end at the first operand.
     pub(crate) stops: bool,
@@ -39,7 +39,7 @@ fn row(row: &'static str) -> Options {
 }
 
 impl Options {
-    /// Returns whether the value of this word is the next word.
+    /// Returns whether the next word is the value of this one.
     pub(crate) fn takes_next(&self, word: &str) -> bool {
         let Some(option) = word.strip_prefix('-') else {
             return false;
@@ -52,7 +52,7 @@ impl Options {
         rest.next().is_some_and(|c| self.valued.contains(c)) && rest.next().is_none()
     }
 
-    /// Returns how wide the option is, where its value is joined to it.
+    /// Returns the length of the option if its value is joined to it.
     pub(crate) fn joined(&self, word: &str) -> Option<usize> {
         let option = word.strip_prefix('-')?;
         if let Some(long) = option.strip_prefix('-') {
@@ -63,14 +63,14 @@ impl Options {
         (self.valued.contains(first) && option.len() > 1).then_some(2)
     }
 
-    /// Returns whether a long option is still known without its last letter.
+    /// Returns whether a long option is still recognized without its last letter.
     pub(crate) fn cuts(&self, option: &str) -> bool {
         let name = option.strip_prefix("--");
         name.is_some_and(|name| self.cuts.contains(&name))
     }
 }
 
-/// Returns the options of a command, and how many words stand before them.
+/// Returns the options of a command, and the number of words before them.
 pub(crate) fn options(words: &[&str]) -> Option<(&'static Options, usize)> {
     let [name, rest @ ..] = words else {
         return None;

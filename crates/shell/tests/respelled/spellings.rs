@@ -1,4 +1,4 @@
-//! Other spellings of a line, which bash takes for the same.
+//! Other spellings of a line, which bash treats as equal.
 
 mod documents;
 mod layout;
@@ -26,7 +26,7 @@ pub(crate) struct Line<'a> {
     pub(crate) tokens: Vec<Token>,
 }
 
-/// A piece of the line that is written in another way.
+/// A piece of the line in another spelling.
 struct Edit {
     start: usize,
     end: usize,
@@ -35,23 +35,23 @@ struct Edit {
 
 type Edits = Vec<Edit>;
 
-/// Writes every place of a line that it can in one other way.
+/// Rewrites all possible places of a line in one other way.
 pub(crate) struct Spelling {
     pub(crate) name: &'static str,
     edits: fn(&Line<'_>, &mut Edits),
     pub(crate) changes: Changes,
 }
 
-/// What a spelling changes of what is said.
+/// The effect of a spelling on the facts.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) enum Changes {
     /// Nothing.
     Nothing,
-    /// Places: between backquotes none is kept.
+    /// Positions, which are not recorded within backquotes.
     Places,
     /// The words of a command.
     Words,
-    /// A transparent wrapper more.
+    /// An additional transparent wrapper.
     Wrapper(&'static str),
 }
 
@@ -121,7 +121,7 @@ pub(crate) const SPELLINGS: &[Spelling] = &[
 ];
 
 impl<'a> Line<'a> {
-    /// Divides the line; `None` where the tests cannot.
+    /// Splits the line; returns `None` if the tests cannot.
     pub(crate) fn new(text: &'a str) -> Option<Self> {
         Some(Self {
             text,
@@ -137,7 +137,7 @@ impl<'a> Line<'a> {
         self.text.get(part.start..part.end).unwrap_or_default()
     }
 
-    /// Returns whether a here-document stands in it.
+    /// Returns whether it contains a here-document.
     pub(crate) fn has_documents(&self) -> bool {
         let mut has = false;
         lists(&self.tokens, &mut |tokens| {
@@ -148,7 +148,7 @@ impl<'a> Line<'a> {
         has
     }
 
-    /// Writes the line in the other way; `None` where nothing changes.
+    /// Returns the line in the other spelling; `None` if nothing changes.
     pub(crate) fn written(&self, spelling: &Spelling) -> Option<String> {
         let mut edits = Vec::new();
         (spelling.edits)(self, &mut edits);

@@ -1,9 +1,9 @@
-//! What the tests of the reader share: a setting, a short form of the facts, a judge.
+//! Shared code of the reader's tests: a context, a short form of the facts, a judge.
 
 use interlock_core::facts::{CommandClass, NetworkDirection, PathText, ShellFacts, SimpleCommand};
 use interlock_shell::{Dialect, ShellContext};
 
-/// The place all lines of the tests run in.
+/// Returns the context in which all lines of the tests run.
 pub(crate) fn setting() -> ShellContext {
     ShellContext {
         dialect: Dialect::Bash,
@@ -17,14 +17,14 @@ pub(crate) fn setting() -> ShellContext {
     }
 }
 
-/// One line of a case file: a command and what is expected of it.
+/// One line of a case file: a command and its expected result.
 pub(crate) struct Case {
     pub(crate) line: String,
     pub(crate) expected: String,
     pub(crate) shown: String,
 }
 
-/// Reads a case file: `command ⇒ expected`, `⏎` for a line feed, `#` for remarks.
+/// Parses a case file: `command ⇒ expected`, `⏎` for a line feed, `#` for comments.
 pub(crate) fn cases(text: &str) -> Vec<Case> {
     let mut cases = Vec::new();
     for row in text
@@ -44,7 +44,7 @@ pub(crate) fn cases(text: &str) -> Vec<Case> {
     cases
 }
 
-/// Checks every row of a case file by what `read` makes of it, and reports all that differ.
+/// Checks every row of a case file with `read`, and reports all that differ.
 pub(crate) fn check(text: &str, read: impl Fn(&Case) -> String) {
     let mut wrong = Vec::new();
     for case in cases(text) {
@@ -64,7 +64,7 @@ pub(crate) fn check(text: &str, read: impl Fn(&Case) -> String) {
     );
 }
 
-/// Replaces `⏎`, `␉` and `⟨hex⟩` by the characters they stand for.
+/// Replaces `⏎`, `␉` and `⟨hex⟩` by the characters they represent.
 pub(crate) fn unescape(text: &str) -> String {
     let mut all = String::new();
     let plain = text.replace('⏎', "\n").replace('␉', "\t");
@@ -84,7 +84,7 @@ pub(crate) fn unescape(text: &str) -> String {
     all
 }
 
-/// Writes facts in short; see `tests/cases/README.md`.
+/// Writes facts in a short form; see `tests/cases/README.md`.
 pub(crate) fn short(facts: &ShellFacts) -> String {
     if facts.unreadable.is_some() {
         return "U".to_owned();
@@ -160,7 +160,7 @@ fn path(path: &PathText) -> String {
     format!("{short}{more}")
 }
 
-/// Judges facts as a state that may only read does, without `allowed_commands`.
+/// Judges facts like a state that may only read, without `allowed_commands`.
 ///
 /// Returns the code of the first row that refuses, or `+`.
 pub(crate) fn judge_no_write(facts: &ShellFacts) -> &'static str {

@@ -4,39 +4,39 @@ use std::{fs, path::Path};
 
 use serde::Deserialize;
 
-/// What a line does, as a person classed it.
+/// The effect of a line, as classified by a person.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Kind {
-    /// Only looks at files, history or the machine.
+    /// Only reads files, history or the machine's state.
     Read,
-    /// The same, and asks servers.
+    /// Reads, and accesses servers.
     Fetch,
     /// Changes something.
     Write,
     /// Runs a whole test suite.
     Suite,
-    /// Runs a part of it, or hides how it ended.
+    /// Runs a part of it, or hides its exit code.
     Narrowed,
 }
 
-/// One line of an agent.
+/// A line from an agent.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Row {
     /// The shell line.
     pub(crate) line: String,
-    /// What it does.
+    /// Its effect.
     pub(crate) kind: Kind,
-    /// The command of the evidence guard that it is about.
+    /// The command of the related evidence guard.
     #[serde(default)]
     pub(crate) guard: Option<String>,
-    /// The directory that the guard names.
+    /// The directory in the guard.
     #[serde(default)]
     pub(crate) directory: Option<String>,
 }
 
-/// Reads every row of every file, in the order of the names.
+/// Reads every row of every file, sorted by file name.
 pub(crate) fn rows() -> Vec<Row> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/habits");
     let mut files: Vec<_> = fs::read_dir(&folder)

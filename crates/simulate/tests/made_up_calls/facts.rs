@@ -1,4 +1,4 @@
-//! Calls with facts by chance.
+//! Calls with random facts.
 
 use interlock_core::call::{CallFacts, ToolCall};
 use interlock_testkit::dice::Dice;
@@ -6,18 +6,18 @@ use serde_json::{Value, json};
 
 use super::machines::some;
 
-/// A sub-agent, mostly none.
+/// Returns a sub-agent, usually none.
 pub(super) fn agent(dice: &mut Dice) -> Option<String> {
     dice.one_in(5).then(|| dice.word(&["s1", "s2"]))
 }
 
-/// A branch, mostly none.
+/// Returns a branch, usually none.
 pub(super) fn branch(dice: &mut Dice) -> Option<String> {
     dice.one_in(6)
         .then(|| dice.word(&["a", "b", "a/c", "a/d", "c", "b/a", "b/a/c", "a/c/x"]))
 }
 
-/// How something ended, as a number or not known.
+/// Returns an exit code, or an unknown one.
 pub(super) fn exit(dice: &mut Dice) -> Value {
     match dice.below(6) {
         0 => json!(1),
@@ -26,7 +26,7 @@ pub(super) fn exit(dice: &mut Dice) -> Value {
     }
 }
 
-/// Paths that were seen to be written, mostly none.
+/// Returns paths observed to be written, usually none.
 pub(super) fn wrote(dice: &mut Dice) -> Value {
     if !dice.one_in(4) {
         return json!([]);
@@ -36,7 +36,7 @@ pub(super) fn wrote(dice: &mut Dice) -> Value {
     json!([{"path": format!("/p/{path}"), "relative": relative}])
 }
 
-/// What probes saw of the commands of a line.
+/// Returns the probes' observations of a line's commands.
 pub(super) fn probed(dice: &mut Dice) -> Value {
     let at = |dice: &mut Dice, at: usize| json!({"at": at, "exits": [exit(dice)]});
     match dice.below(4) {
@@ -47,7 +47,7 @@ pub(super) fn probed(dice: &mut Dice) -> Value {
     }
 }
 
-/// Differences of frozen files, mostly none.
+/// Returns differences of frozen files, usually none.
 pub(super) fn frozen(dice: &mut Dice) -> Value {
     let files = |count: usize| json!({"count": count, "names": ["tests/x"]});
     match dice.below(6) {
@@ -57,7 +57,7 @@ pub(super) fn frozen(dice: &mut Dice) -> Value {
     }
 }
 
-/// What else was checked of a line.
+/// Returns further checks of a line.
 pub(super) fn checked(dice: &mut Dice) -> Value {
     if dice.one_in(5) {
         return json!({});
@@ -82,7 +82,7 @@ pub(super) fn checked(dice: &mut Dice) -> Value {
     checked
 }
 
-/// What was seen of a check, whose call began at one of these events.
+/// Returns the observation of a check whose call began at one of these events.
 pub(super) fn seen(dice: &mut Dice, until: u64) -> Value {
     let numbers: Vec<u64> = (0..=until).collect();
     let exits = [Some(0), Some(0), Some(0), Some(0), Some(1), None];
@@ -101,12 +101,12 @@ pub(super) fn seen(dice: &mut Dice, until: u64) -> Value {
     seen
 }
 
-/// What a report is compared with.
+/// Returns the baseline of a report.
 pub(super) fn baseline(dice: &mut Dice) -> Value {
     json!({"digest": dice.word(&["d1", "d2"]), "passed": dice.number(&[0, 1, 2, 3]), "ran": 3})
 }
 
-/// Makes a call.
+/// Returns a call.
 pub(super) fn call(dice: &mut Dice, id: &str) -> ToolCall {
     let (kind, tool) = match dice.below(16) {
         0..=8 => (json!("shell"), "Bash"),
@@ -135,7 +135,7 @@ pub(super) fn call(dice: &mut Dice, id: &str) -> ToolCall {
     serde_json::from_value(call).unwrap()
 }
 
-/// Text in one of so many cases.
+/// Returns the text in one of this many cases.
 fn rarely(dice: &mut Dice, one_in: usize, text: &str) -> Value {
     match dice.one_in(one_in) {
         true => json!(text),
@@ -341,7 +341,7 @@ fn command(dice: &mut Dice, index: usize) -> Value {
     command
 }
 
-/// A command that runs code of the project, of which all is known that can be.
+/// Returns a command that runs code of the project, with all facts known.
 fn plain(dice: &mut Dice, index: usize, words: &[Value]) -> Value {
     let uses: Vec<Value> = words
         .iter()

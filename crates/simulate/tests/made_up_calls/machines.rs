@@ -1,16 +1,16 @@
-//! Machines with policies and guards by chance.
+//! Machines with random policies and guards.
 
 use interlock_core::machine::Limits;
 use interlock_testkit::dice::Dice;
 use serde_json::{Value, json};
 
-/// Some of these, in their order.
+/// Returns some of these, in their order.
 pub(super) fn some(dice: &mut Dice, of: &[&str], one_in: usize) -> Vec<String> {
     let drawn = of.iter().filter(|_| dice.one_in(one_in));
     drawn.map(|word| (*word).to_owned()).collect()
 }
 
-/// Makes a machine: two states with policies, maybe behind a fork or in a machine that is called.
+/// Returns a machine: two states with policies, possibly after a fork or in a called machine.
 pub(super) fn machine(dice: &mut Dice) -> Value {
     let mut whole = alone(dice);
     if dice.one_in(4) {
@@ -34,7 +34,7 @@ pub(super) fn machine(dice: &mut Dice) -> Value {
     whole
 }
 
-/// Lets a machine begin with a fork, in whose first branch another fork follows.
+/// Makes a machine begin with a fork, whose first branch contains another fork.
 fn forks(machine: &mut Value, second: &str) {
     let branches = |[first, inner]: [&str; 2], [other, begins]: [&str; 2]| {
         json!({
@@ -49,7 +49,7 @@ fn forks(machine: &mut Value, second: &str) {
     machine["states"]["inner"] = branches(["c", "work"], ["d", "work"]);
 }
 
-/// Makes a machine of two states with policies.
+/// Returns a machine of two states with policies.
 fn alone(dice: &mut Dice) -> Value {
     let states = json!({
         "work": state(dice, "next"),

@@ -1,4 +1,4 @@
-//! What a runner tells of the states that it carries out.
+//! The reports of a runner about the states that it runs.
 
 use interlock_core::{
     attempt::{
@@ -152,7 +152,7 @@ impl Session<'_> {
         }
     }
 
-    /// Does what is next for a model stage, and at times something else.
+    /// Performs the next step of a model stage, and occasionally something else.
     fn stage(&mut self, effect: &Effect) -> Option<CommandKind> {
         let path = &effect.frame;
         let step = step(&self.machine, &self.run, path)?;

@@ -1,4 +1,4 @@
-//! The next command of a session, by chance: mostly one that means something where the run stands.
+//! The next command of a session, chosen at random: usually one that is meaningful in the run's state.
 
 use interlock_core::{
     call::ToolCall,
@@ -51,7 +51,7 @@ impl Session<'_> {
         named.then(|| AgentId::new(self.dice.word(&["a1", "a2"])))
     }
 
-    /// Returns one of the frames that a run stands in, or none.
+    /// Returns one of the run's frames, or none.
     pub(crate) fn place(&mut self) -> FramePath {
         let standing = standing(&self.run);
         self.dice.pick(&standing).cloned().unwrap_or_default()
@@ -175,7 +175,7 @@ impl Session<'_> {
         self.dice.pick(&open).copied().cloned()
     }
 
-    /// Tells how a call, or the line that it runs, has ended.
+    /// Reports the end of a call, or of the line that it runs.
     fn result(&mut self) -> CommandKind {
         let open = self.open_call();
         let result = self.ended(open.as_ref());

@@ -1,4 +1,4 @@
-//! How a call is said to have ended, and what was checked beside it.
+//! Reports of the ends of calls, and the checks in them.
 
 use interlock_core::{
     call::{CallResult, WrittenPath},

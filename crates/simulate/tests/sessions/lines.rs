@@ -1,4 +1,4 @@
-//! Sessions of lines: the steps of cases, some of them left out, doubled, put elsewhere or among others.
+//! Sessions of lines: the steps of cases, some left out, duplicated, moved or mixed with others.
 
 use std::fmt::Write as _;
 
@@ -11,10 +11,10 @@ use interlock_testkit::dice::Dice;
 
 use crate::sessions::source::Material;
 
-/// Lines of a session, at most.
+/// Maximum number of lines in a session.
 const LINES_MAX: usize = 40;
 
-/// Plays a session and returns what was said, what was recorded, and the run behind it.
+/// Plays a session and returns the answers, the records, and the run after it.
 pub(crate) fn play(material: &Material, number: u64) -> String {
     let mut dice = Dice::of(&material.name, number);
     let mut simulation = Simulation::new(material.machine.clone(), material.scenario.clone());
@@ -37,9 +37,9 @@ pub(crate) fn play(material: &Material, number: u64) -> String {
     text
 }
 
-/// Makes a session of the steps of cases.
+/// Generates a session from the steps of cases.
 fn lines(dice: &mut Dice, steps: &[InputLine]) -> Vec<InputLine> {
-    // Where calls have ids, several of them are open at once.
+    // If calls have ids, several of them are open at once.
     let named = dice.one_in(2);
     let from = if dice.one_in(3) {
         dice.below(steps.len())
@@ -101,7 +101,7 @@ fn name(dice: &mut Dice, line: &mut InputLine, ids: &mut Vec<String>) {
     }
 }
 
-/// Makes a line that may be said to any run.
+/// Returns a line that may be sent to any run.
 fn other(dice: &mut Dice, ids: &[String]) -> InputLine {
     let answer = AnswerLine {
         by: "ana".to_owned(),

@@ -1,4 +1,4 @@
-//! Sessions of commands: what clients, runners and people may ask of a run where it stands.
+//! Sessions of commands: what clients, runners and people may send to a run in its state.
 
 use std::fmt::Write as _;
 
@@ -24,14 +24,14 @@ use interlock_testkit::dice::Dice;
 
 use crate::sessions::{source::Material, varied::varied};
 
-/// Commands of a session.
+/// Number of commands in a session.
 const STEPS: usize = 45;
-/// Bytes of a session, about; what is longer ends early.
+/// Approximate maximum size of a session in bytes; a longer one ends early.
 const TEXT_MAX: usize = 60_000;
-/// Logs like that of a session that are folded.
+/// Number of variants of a session's log that are folded.
 const FOLDED: usize = 2;
 
-/// A session under way.
+/// A session in progress.
 pub(crate) struct Session<'m> {
     pub(crate) material: &'m Material,
     pub(crate) machine: Machine,
@@ -44,7 +44,7 @@ pub(crate) struct Session<'m> {
     text: String,
 }
 
-/// Plays a session and returns what was answered, what was recorded, and what follows from the run.
+/// Plays a session and returns the answers, the records, and the consequences for the run.
 pub(crate) fn play(material: &Material, number: u64) -> String {
     let mut dice = Dice::of(&material.name, number);
     let machine = if dice.one_in(2) {
@@ -83,7 +83,7 @@ pub(crate) fn play(material: &Material, number: u64) -> String {
     session.text
 }
 
-/// Makes a machine that differs here and there from that of the workflow.
+/// Returns a machine with some differences from that of the workflow.
 pub(crate) fn different(dice: &mut Dice, material: &Material) -> Machine {
     let mut machine = material.machine.clone();
     if !material.may_differ {
@@ -104,13 +104,13 @@ pub(crate) fn different(dice: &mut Dice, material: &Material) -> Machine {
         machine.limits = varied(dice, &machine.limits, &[], 1);
         machine.stages = varied(dice, &machine.stages, &[], 1);
     }
-    // Not what it is made of: a new key of machines is to change no session.
+    // Not computed from its content, because a new key of machines must not change the sessions.
     machine.hash = format!("different-{}", dice.below(1_000_000));
     machine
 }
 
 impl Session<'_> {
-    /// Begins another run, of a machine that differs again, where one is over.
+    /// Begins another run, of another variant of the machine, if one is over.
     fn begin_another(&mut self) {
         self.fold_others();
         self.machine = different(&mut self.dice, self.material);
@@ -180,7 +180,7 @@ impl Session<'_> {
         }
     }
 
-    /// Writes what logs fold to that lack an event, or have one twice.
+    /// Writes the runs that variants of the log fold to: without an event, or with a duplicate one.
     fn fold_others(&mut self) {
         for _ in 0..FOLDED {
             let at = self.dice.below(self.events.len());
@@ -197,7 +197,7 @@ impl Session<'_> {
         }
     }
 
-    /// Writes what follows from the run as it is.
+    /// Writes the views of the current run.
     fn look(&mut self, whole: bool) {
         let effects = effects(&self.machine, &self.run);
         let steps: Vec<_> = (self.run.open_leaves().iter())

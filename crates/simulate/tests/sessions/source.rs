@@ -1,4 +1,4 @@
-//! What the sessions of a workflow are made of: what its cases say, and what every workflow may be told.
+//! The material for a workflow's sessions: what its cases say, and what may be sent to every workflow.
 
 use std::collections::BTreeSet;
 
@@ -12,10 +12,10 @@ use serde_json::{Value, json};
 
 use crate::sessions::case_files::Cased;
 
-/// Calls of a workflow's cases that its sessions make.
+/// Maximum number of calls from a workflow's cases in its sessions.
 const CALLS_MAX: usize = 14;
 
-/// A workflow, and what its sessions are made of.
+/// A workflow, and the material for its sessions.
 pub(crate) struct Material {
     pub(crate) name: String,
     pub(crate) machine: Machine,
@@ -31,7 +31,7 @@ pub(crate) struct Material {
     /// Patterns of frozen files.
     pub(crate) frozen: Vec<String>,
     pub(crate) states: Vec<Value>,
-    /// Whether its sessions may play machines that differ from it.
+    /// Whether its sessions may play variants of the machine.
     pub(crate) may_differ: bool,
 }
 
@@ -42,12 +42,12 @@ impl Material {
         all
     }
 
-    /// A machine of steps without cases: its programs print lines, or fail with the codes that are handled.
+    /// Returns the material of a machine of steps without cases: its programs print lines, or fail with handled codes.
     pub(crate) fn of_steps(name: &str, machine: &Machine) -> Self {
         let mut all = Self::with_cases(name, machine, &[]);
         let printed = ["a\nb\nc", "", "one", "yes", "2"].map(|text| json!(text));
         all.outcomes = printed.map(ActivityOutcome::done).to_vec();
-        // A change might have a fork begin with itself, which no format lets a file say.
+        // A variant might have a fork that begins with itself, which no format permits.
         all.may_differ = false;
         all.prepare();
         all
@@ -85,7 +85,7 @@ impl Material {
         }
     }
 
-    /// Takes what its lines say, and what every workflow may be told.
+    /// Collects the content of its lines, and what may be sent to every workflow.
     fn prepare(&mut self) {
         let all = self;
         for line in all.lines.clone() {
@@ -162,7 +162,7 @@ impl Material {
     }
 }
 
-/// Returns data that the guards of a machine ask for, and data that they do not.
+/// Returns data that a machine's guards require, and data that they do not.
 fn values_of(machine: &Machine) -> Vec<Object> {
     let text = serde_json::to_value(machine).unwrap();
     let mut keys: BTreeSet<String> = machine.context.keys().cloned().collect();
@@ -183,7 +183,7 @@ fn values_of(machine: &Machine) -> Vec<Object> {
     all
 }
 
-/// Hands every value of a key, at any depth.
+/// Passes every value of a key to `taken`, at any depth.
 fn collect(value: &Value, key: &str, taken: &mut dyn FnMut(&Value)) {
     match value {
         Value::Array(items) => items.iter().for_each(|item| collect(item, key, taken)),

@@ -1,6 +1,6 @@
-//! Machines of steps, made up: programs, questions, tests, loops over lines, branches and calls of other machines.
+//! Generated machines of steps: programs, questions, tests, loops over lines, branches and calls of other machines.
 //!
-//! The workflows of the cases hold agents or conversations for the most part. These do what a runner carries out.
+//! The workflows of the cases mostly contain agents or conversations. These contain the work of a runner.
 
 use interlock_core::machine::Machine;
 use interlock_testkit::dice::Dice;
@@ -9,12 +9,12 @@ use serde_json::{Map, Value, json};
 /// States of the outermost machine, and of those that it calls.
 const OUTER: &[&str] = &["a", "b", "c", "d", "e", "f"];
 const INNER: &[&str] = &["a", "b", "c"];
-/// The only ones that open branches; branches begin at others, so that no fork begins with itself.
+/// Number of states that may open branches; branches begin at others, so that no fork begins with itself.
 const FORKS: usize = 2;
 /// Variables that states capture and texts name.
 const KEYS: &[&str] = &["v", "w", "item", "index"];
 
-/// Makes a machine by chance.
+/// Generates a random machine.
 pub(crate) fn machine(dice: &mut Dice) -> Machine {
     let mut whole = part(dice, "steps", OUTER);
     whole["machines"] = json!({"body": part(dice, "body", INNER), "sub": part(dice, "sub", INNER)});
@@ -41,7 +41,7 @@ fn limits(dice: &mut Dice) -> Value {
 fn part(dice: &mut Dice, id: &str, names: &[&str]) -> Value {
     let mut states = Map::new();
     for (at, name) in names.iter().enumerate() {
-        // Each can be come to from the one before it.
+        // Each is reachable from the one before it.
         let next = names.get(at + 1).copied();
         let activity = match dice.below(3) {
             0 if at < FORKS => branches(dice, names),
@@ -181,7 +181,7 @@ fn transition(dice: &mut Dice, names: &[&str], next: Option<&str>, guard: Option
     let target = match (dice.below(8), next) {
         (0, _) | (1..=5, None) => json!({"end": dice.word(&["success", "success", "failure"])}),
         (1..=5, Some(next)) => json!({"state": next}),
-        // No state leads back to one that may open branches: they would nest without end.
+        // No state leads back to one that may open branches, because they would nest endlessly.
         _ => json!({"state": dice.word(names.get(FORKS..).unwrap())}),
     };
     let mut transition = json!({"target": target});

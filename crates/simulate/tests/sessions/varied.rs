@@ -1,14 +1,14 @@
-//! Values of JSON with one thing changed: what workflow files and clients may say, and none of ours says.
+//! JSON values with one change: permitted in workflow files and from clients, but not used in ours.
 
 use serde::{Serialize, de::DeserializeOwned};
 use serde_json::{Value, json};
 
 use interlock_testkit::dice::Dice;
 
-/// Times that a change is tried before the value is left as it is.
+/// Number of attempts to make a change before the value is left as it is.
 const TRIES: usize = 4;
 
-/// Returns the value with up to `changes` changes that its type still reads.
+/// Returns the value with up to `changes` changes that its type can still parse.
 pub(crate) fn varied<T: Serialize + DeserializeOwned + Clone>(
     dice: &mut Dice,
     value: &T,
@@ -29,7 +29,7 @@ pub(crate) fn varied<T: Serialize + DeserializeOwned + Clone>(
     kept
 }
 
-/// Changes one thing somewhere in a value; another of its kind may lend a key.
+/// Changes one place in a value; another value of its kind may provide a key.
 fn change(dice: &mut Dice, value: &mut Value, others: &[Value]) {
     if dice.one_in(3)
         && let (Value::Object(own), Some(Value::Object(other))) = (&mut *value, dice.pick(others))

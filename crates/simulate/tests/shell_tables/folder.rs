@@ -1,4 +1,4 @@
-//! A throw-away folder for one line: prepared, run in, compared.
+//! A temporary folder for one line: prepared, used, and compared.
 
 use std::collections::BTreeMap;
 use std::fs::{self, File};
@@ -14,14 +14,14 @@ use crate::shell_tables::rows::Row;
 
 const SECRET: &str = "postgres://the-secret-of-the-test";
 
-/// What all folders are copied from.
+/// The template from which all folders are copied.
 #[derive(Debug)]
 pub(crate) struct Template {
     directory: TempDir,
     can_leave_network: bool,
 }
 
-/// What a line did.
+/// The effects of a line.
 #[derive(Debug)]
 pub(crate) struct Ran {
     pub(crate) effects: Vec<String>,
@@ -29,7 +29,7 @@ pub(crate) struct Ran {
 }
 
 impl Ran {
-    /// Returns what to install when a program was missing.
+    /// Returns what to install if a program was missing.
     pub(crate) fn missing(&self) -> Option<String> {
         let line = self
             .complaints
@@ -42,7 +42,7 @@ impl Ran {
 }
 
 impl Template {
-    /// Prepares the folder that `tests/shell/prepare.sh` describes.
+    /// Prepares the folder as `tests/shell/prepare.sh` describes it.
     pub(crate) fn new() -> Self {
         let directory = tempfile::Builder::new()
             .prefix("interlock-shell-")
@@ -70,12 +70,12 @@ impl Template {
         }
     }
 
-    /// Returns a place of the folder that no line has run in.
+    /// Returns a path in the folder, in which no line has run.
     pub(crate) fn place(&self, name: &str) -> PathBuf {
         self.directory.path().join("template").join(name)
     }
 
-    /// Runs the line in a copy of its own.
+    /// Runs the line in a separate copy.
     pub(crate) fn run(&self, row: &Row) -> Ran {
         let own = tempfile::Builder::new()
             .prefix("row-")
@@ -89,7 +89,7 @@ impl Template {
             .unwrap();
         assert!(copied.success());
         if row.line.contains("git") {
-            // A copied file has another inode, which the next `git diff` would note in its index.
+            // A copied file has another inode, which the next `git diff` would record in its index.
             command(&root, "git")
                 .args(["update-index", "-q", "--refresh"])
                 .stdout(Stdio::null())
@@ -139,7 +139,7 @@ impl Template {
     }
 }
 
-/// Prepares a program to run in the folder with an environment of its own.
+/// Returns a command that runs in the folder with its own environment.
 fn command(root: &Path, program: &str) -> Command {
     let mut command = Command::new(program);
     command
@@ -165,12 +165,12 @@ fn text(path: &Path) -> String {
     String::from_utf8_lossy(&bytes).into_owned()
 }
 
-/// What stands at a path.
+/// The state of a path.
 #[derive(Debug, PartialEq, Eq)]
 struct Seen {
     kind: &'static str,
     mode: u32,
-    /// Of files only: directories change theirs with every file in them.
+    /// Only for files: directories change theirs with every file in them.
     time: Option<(i64, i64)>,
     content: Vec<u8>,
 }
@@ -208,7 +208,7 @@ fn look(root: &Path) -> BTreeMap<String, Seen> {
     found
 }
 
-/// Writes a path as the tables do: the project's as they are, others below `~` and `$TMPDIR`.
+/// Returns a path as the tables write it: relative in the project, others below `~` and `$TMPDIR`.
 fn shown(root: &Path, path: &Path) -> String {
     let inner = path.strip_prefix(root).unwrap();
     let mut parts = inner.components();

@@ -1,6 +1,6 @@
 //! The rows of `tests/shell/*.txt`.
 
-/// One line and what it changes.
+/// A line and its effects.
 #[derive(Debug)]
 pub(crate) struct Row {
     /// The number of the line in the file.
@@ -11,7 +11,7 @@ pub(crate) struct Row {
     pub(crate) effects: Vec<String>,
 }
 
-/// Reads a table: `line ⇒ effects`, `⏎` for a line feed, `# ` for headings.
+/// Parses a table: `line ⇒ effects`, `⏎` for a line feed, `# ` for headings.
 pub(crate) fn rows(text: &str) -> Vec<Row> {
     let mut rows = Vec::new();
     for (at, row) in text.lines().enumerate() {

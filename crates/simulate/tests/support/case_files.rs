@@ -11,7 +11,7 @@ use interlock_simulate::cases::{CaseFile, WorkflowText, find_case_files};
 
 /// A file of cases.
 pub(crate) struct Cased {
-    /// Its path from the root of the repository.
+    /// Its path relative to the root of the repository.
     pub(crate) name: String,
     pub(crate) machine: Machine,
     pub(crate) file: CaseFile,

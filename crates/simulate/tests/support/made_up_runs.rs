@@ -1,4 +1,4 @@
-//! A machine with a bit of everything, and lines that may be fed to it.
+//! A machine that uses most features, and lines for it.
 
 use interlock_core::machine::Machine;
 use proptest::prelude::*;
@@ -12,7 +12,7 @@ fn asked(state: &str) -> Value {
     json!({"transitions": [{"target": {"state": state}, "approval": {}}]})
 }
 
-/// A machine with a fork in a fork, a call, approvals, limits and interrupts.
+/// Returns a machine with nested forks, a call, approvals, limits and interrupts.
 pub(crate) fn machine() -> Machine {
     let call = |on: Value| json!({"activity": {"call": {"machine": "sub", "input": {"n": 1}}}, "shown_as": "work", "on": on});
     let fork = |shown: &str, join: &str, branches: Value, on: Value| json!({"activity": {"parallel": {"over": {"branches": branches}, "join": join}}, "shown_as": shown, "on": on});
@@ -57,7 +57,7 @@ pub(crate) fn machine() -> Machine {
     .unwrap()
 }
 
-/// Lines of `simulate` for runs of that machine.
+/// Returns lines of `simulate` for runs of that machine.
 pub(crate) fn lines() -> impl Strategy<Value = Vec<String>> {
     let event = prop::sample::select(vec![
         "FORK", "CALL", "ASK", "BIG", "OK", "LEAVE", "GO", "FAIL", "AGAIN", "MORE", "done",

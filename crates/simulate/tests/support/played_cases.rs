@@ -5,9 +5,9 @@ use interlock_simulate::Scenario;
 
 use super::case_files;
 
-/// Plays every case with a machine that `prepare` has been given first, and returns what `of` makes of each.
+/// Plays every case with a machine changed by `prepare`, and returns the result of `of` for each.
 ///
-/// A case is named by its file from the root of the repository, then by what it is called.
+/// The name of a case consists of its file relative to the root of the repository, and its own name.
 pub(crate) fn played_cases<C>(
     prepare: impl Fn(Machine) -> Machine,
     of: impl Fn(String, &Machine, Vec<Event>) -> C,

@@ -1,4 +1,4 @@
-//! Shell lines: their facts in two places, and for each kind of state the verdict and the plan.
+//! Shell lines: their facts in two places, and the verdict and plan for each kind of state.
 
 use std::{collections::BTreeMap, fmt::Write as _, fs, path::Path};
 
@@ -19,9 +19,9 @@ use serde_json::{Value, json};
 
 use crate::verdicts::places;
 
-/// Lines of one group.
+/// Number of lines in one group.
 const GROUP: usize = 20;
-/// A plan is made of one line in so many, in each state.
+/// A plan is made of one in this many lines, in each state.
 const PLANNED: usize = 9;
 
 const STATES: &str = r#"
@@ -54,7 +54,7 @@ states:
   end: {type: final}
 "#;
 
-/// Returns what is found of every group of lines, by its name.
+/// Returns the findings of every group of lines, by name.
 pub(crate) fn found() -> Vec<(String, String)> {
     let source = Source::new("w.yaml", STATES);
     let machine = load(&source, None, &NoWorkflows).unwrap().machine;
@@ -74,7 +74,7 @@ pub(crate) fn found() -> Vec<(String, String)> {
     all
 }
 
-/// Reads the lines of every file, by its name.
+/// Reads the lines of every file, by name.
 fn lines() -> BTreeMap<String, Vec<String>> {
     let tests = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests");
     let mut all = BTreeMap::new();

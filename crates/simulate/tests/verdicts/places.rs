@@ -1,4 +1,4 @@
-//! Where the calls are made: one place as most have it, and one where all that may be told is told.
+//! The places of the calls: a usual one, and one with all optional settings.
 
 use std::fs;
 
@@ -6,7 +6,7 @@ use interlock_confine::Decided;
 use interlock_facts::{CallContext, CallSite, GivenDisk};
 use interlock_shell::Dialect;
 
-/// Returns the files that both places have.
+/// Returns the files that exist in both places.
 pub(crate) fn disk() -> GivenDisk {
     GivenDisk::empty()
         .with("/project", "src/main.rs", "fn main() {}\nx\n")
@@ -21,7 +21,7 @@ pub(crate) fn disk() -> GivenDisk {
         .with("/home/you", ".bashrc", "\n")
 }
 
-/// Returns a place as a session at the root of a project has it.
+/// Returns the usual place of a session, at the root of a project.
 pub(crate) fn plain() -> CallContext {
     CallContext {
         home: Some("/home/you".to_owned()),
@@ -35,7 +35,7 @@ pub(crate) fn plain() -> CallContext {
     }
 }
 
-/// Returns a place below the project's root, with all that a person may have set.
+/// Returns a place below the project's root, with everything that a person may set.
 pub(crate) fn other() -> CallContext {
     let texts = |texts: &[&str]| texts.iter().map(|text| (*text).to_owned()).collect();
     CallContext {
@@ -61,7 +61,7 @@ pub(crate) fn other() -> CallContext {
     }
 }
 
-/// Returns what a person and a project have decided of the second place.
+/// Returns the decisions of a person and a project about the second place.
 pub(crate) fn decided() -> Decided {
     let room = tempfile::tempdir().unwrap();
     let own = room.path().join("config.toml");

@@ -1,4 +1,4 @@
-//! The tools of every client: how each is known, and what its arguments come to.
+//! The tools of every client: how each is classified, and the facts of its arguments.
 
 use std::{collections::BTreeSet, fmt::Write as _};
 
@@ -9,7 +9,7 @@ use serde_json::{Map, Value, json};
 
 use crate::verdicts::places;
 
-/// Names of tools: those that clients have, some of servers, and some that look like them.
+/// Names of tools: those of clients, some of servers, and some that look similar.
 const NAMES: &[&str] = &[
     "Agent",
     "AskUserQuestion",
@@ -115,7 +115,7 @@ const NAMES: &[&str] = &[
     "nothing_known",
 ];
 
-/// Arguments that tools take, a key each.
+/// Arguments of tools, one key each.
 fn keys() -> Vec<(&'static str, Value)> {
     let patch = "*** Begin Patch\n*** Update File: src/a.py\n@@\n-x\n+y\n+z\n*** Delete File: f.txt\n*** Add File: n.txt\n+1\n*** End Patch\n";
     vec![
@@ -163,7 +163,7 @@ fn keys() -> Vec<(&'static str, Value)> {
     ]
 }
 
-/// Returns what is found of every tool of every client, by its name.
+/// Returns the findings of every tool of every client, by name.
 pub(crate) fn found() -> Vec<(String, String)> {
     let whole: Map<String, Value> = keys()
         .into_iter()
@@ -175,7 +175,7 @@ pub(crate) fn found() -> Vec<(String, String)> {
         json!("ls > a"),
         json!(null),
     ];
-    // Each key alone, and each of another type.
+    // Each key alone, and each with a value of another type.
     for (number, (key, value)) in keys().into_iter().enumerate() {
         inputs.push(json!({ key: value }));
         let mut odd = whole.clone();
@@ -191,7 +191,7 @@ pub(crate) fn found() -> Vec<(String, String)> {
     let mut kinds = BTreeSet::new();
     for (word, client) in ClientId::ALL {
         for name in NAMES {
-            // Of names that are read alike, one is given all arguments.
+            // Of names that are classified alike, only one gets all arguments.
             let kind = format!("{:?}", tool(client, name));
             let given = if kinds.insert(kind) { inputs.len() } else { 2 };
             let given = inputs.iter().take(given);
@@ -231,7 +231,7 @@ fn seen<'v>(client: ClientId, name: &str, inputs: impl Iterator<Item = &'v Value
         };
         let call = facts(proposal, &context, &disk);
         let now = format!("{:?} {:?} {:?}", call.kind, call.facts, call.branch);
-        // What says nothing new is not said again.
+        // A repeated result is left out.
         if now != last {
             writeln!(text, "{} {} {now}", call.tool, call.summary).unwrap();
             last = now;

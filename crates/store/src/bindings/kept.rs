@@ -46,7 +46,7 @@ impl SessionKey {
         }
     }
 
-    /// Tells whether this key matches `other`, with or without its client.
+    /// Returns whether this key matches `other`, with or without its client.
     #[must_use]
     pub fn covers(&self, other: &Self) -> bool {
         self.session == other.session && (self.client.is_none() || self.client == other.client)

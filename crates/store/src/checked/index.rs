@@ -99,7 +99,7 @@ fn names(bytes: &[u8], id: usize) -> Option<Vec<String>> {
     whole(rest, id).then_some(names)
 }
 
-/// Tells whether an index ends like one that contains all its entries itself.
+/// Returns whether an index ends like one that contains all its entries itself.
 fn whole(mut rest: &[u8], id: usize) -> bool {
     while rest.len() > id {
         let Some((name, after)) = rest.split_first_chunk::<4>() else {

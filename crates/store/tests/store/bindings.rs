@@ -1,4 +1,4 @@
-//! Sessions and runs: who is bound to what, whatever happens in between.
+//! Sessions and runs: their bindings, whatever happens in between.
 
 use std::{fs, path::PathBuf};
 
@@ -178,7 +178,7 @@ fn a_session_named_without_its_client_is_found_with_it() {
         panic!("unbound");
     };
     assert_eq!((&found.run, &found.session), (&run, &key("s1")));
-    // The first hook call tells the client.
+    // The first hook call reveals the client.
     let bound = world.bind(&run, found.session, None).unwrap();
     assert_eq!(world.found(&key("s1")), Lookup::Bound(bound));
     world.only_file("sessions");
@@ -231,7 +231,7 @@ fn a_session_that_is_being_bound_is_at_no_moment_unbound() {
         started: String::new(),
     });
     for _ in 0..15 {
-        // From the run that waits, then from the session a person named without its client.
+        // From the pending run, then from the session that a person named without its client.
         world.wait(&first, None).unwrap();
         watched(&|| {
             world.take("s1");

@@ -1,4 +1,4 @@
-//! Damaged, foreign and missing runs: each a clear error, nothing made or removed.
+//! Damaged, foreign and missing runs: each gives a clear error, and nothing is created or removed.
 
 use std::{fs, os::unix::fs::symlink, path::Path};
 
@@ -186,7 +186,7 @@ const CASES: &[Case] = &[
     },
 ];
 
-/// Reads all that a call could need of a run.
+/// Reads everything of a run that a call could need.
 fn use_run(home: &Home, run: &RunId) -> Result<(), StoreError> {
     let log = home.open_run(run)?;
     log.machine()?;
@@ -246,7 +246,7 @@ fn nothing_is_appended_to_a_log_with_a_gap() {
     log.append(40, 1, &batch).unwrap_err();
     assert_eq!(log.count().unwrap(), 40);
     drop(log);
-    // A snapshot never covers what it was not folded from.
+    // A snapshot never hides events that it was not folded from.
     let error = use_run(&world.home, &run).unwrap_err();
     assert!(error.to_string().contains("event 35"), "{error}");
 }

@@ -1,4 +1,4 @@
-//! Bindings that are there and cannot be read are never taken for absent.
+//! Unreadable bindings are never treated as missing.
 
 use std::{fs, os::unix::fs::symlink, path::PathBuf};
 

@@ -98,7 +98,7 @@ fn a_name_belongs_to_one_run_of_a_workflow_in_a_project() {
     assert_eq!((&*name, &*workflow), ("x", "flow"));
     world.durable("/projects/other", "flow", Some("x")).unwrap();
     world.durable(PROJECT, "other", Some("x")).unwrap();
-    // The name of a run that is gone is free.
+    // The name of a removed run can be used again.
     fs::remove_dir_all(log.folder().path()).unwrap();
     world.durable(PROJECT, "flow", Some("x")).unwrap();
     for bad in ["", ".x", "a/b", "../x", "a b"] {
@@ -147,11 +147,11 @@ fn a_run_is_found_by_its_workflow_and_name() {
     assert_eq!(near.as_deref(), Some("release"));
 }
 
-/// Moves a run to another version and returns that.
+/// Moves a run to another version and returns that version.
 fn moved(log: &mut RunLog) -> Machine {
     let (machine, other) = (log.machine().unwrap(), steps("flow", "echo new"));
     log.keep_machine(&other).unwrap();
-    // Kept is not followed yet.
+    // The version is stored, but not used yet.
     assert_eq!(log.machine().unwrap(), machine);
     let mut run = log.load().unwrap();
     let adopt = Command {

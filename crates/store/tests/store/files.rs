@@ -19,7 +19,7 @@ impl World {
         self.home.path().join("runs").join(run.as_str())
     }
 
-    /// Opens a run's database behind the store's back, with all of it in one file.
+    /// Opens a run's database directly, with everything in one file.
     pub(crate) fn raw(&self, run: &RunId) -> Connection {
         let connection = Connection::open(self.database(run)).unwrap();
         let mode: String = connection

@@ -1,4 +1,4 @@
-//! The cards of gateways: whose process is alive, and what its tools are called.
+//! The manifests of gateways: whether their processes are running, and the names of their tools.
 
 use std::{fs, path::PathBuf};
 
@@ -29,7 +29,7 @@ fn files(world: &World) -> Vec<PathBuf> {
     entries.map(|entry| entry.path()).collect()
 }
 
-/// Lays a card down as one of another process.
+/// Stores a manifest as from another process.
 fn of_process(world: &World, process: u32, tool: &str) {
     let before = files(world);
     let kept = world.home.keep_card(&card(tool), |_| true).unwrap();
@@ -56,7 +56,7 @@ fn a_card_counts_while_its_process_is_alive() {
     assert_eq!(world.home.cards(is_alive).unwrap(), [card("own")]);
     assert_eq!(world.home.cards(|_| true).unwrap().len(), 2);
     assert_eq!(world.home.gateway_processes(is_alive).unwrap(), [own]);
-    // The next one takes away what those have left that are gone, and nothing else.
+    // The next one removes the manifests of processes that have ended, and nothing else.
     let next = world.home.keep_card(&card("next"), is_alive).unwrap();
     assert_eq!(files(&world).len(), 2);
     drop(next);

@@ -1,4 +1,4 @@
-//! Where the state directory is and whether it may be trusted.
+//! The location of the state directory, and whether it can be trusted.
 
 use std::{
     collections::BTreeMap,

@@ -1,4 +1,4 @@
-//! Bindings that are asked for again and again: read once, and again where one has changed.
+//! Repeated lookups of bindings: read once, and again only if one has changed.
 
 use std::{fs, os::unix::fs::MetadataExt as _, path::Path};
 
@@ -9,10 +9,10 @@ use crate::{
     world::World,
 };
 
-/// So late that no directory is young.
+/// So late that no directory is recent.
 const LATER: u64 = u64::MAX;
 
-/// Waits until what is written from now on is younger than the directory of the sessions.
+/// Waits until new files are newer than the directory of the sessions.
 fn let_the_clock_go_on(world: &World) {
     let changed = |path: &Path| {
         let found = fs::metadata(path).unwrap();
@@ -67,10 +67,10 @@ fn a_directory_that_may_still_change_unseen_is_read_each_time() {
     };
     let (settled, young) = (KnownSessions::default(), KnownSessions::default());
     assert_eq!((read(&settled, LATER), read(&young, 0)), (Some(1), Some(1)));
-    // Written over in its place, which its directory does not show.
+    // Overwritten in place, which does not change its directory.
     fs::write(world.only_file("sessions"), "{").unwrap();
     assert_eq!(read(&settled, LATER), Some(1), "read once");
     assert_eq!(read(&young, 0), None);
-    // What cannot be read is never known.
+    // An unreadable binding is never cached.
     assert_eq!(read(&KnownSessions::default(), LATER), None);
 }

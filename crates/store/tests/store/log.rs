@@ -1,4 +1,4 @@
-//! The file of a run: how it is begun, its snapshots, its write-ahead log.
+//! The file of a run: its creation, its snapshots, its write-ahead log.
 
 use interlock_core::{
     event::Event,
@@ -29,7 +29,7 @@ fn the_write_ahead_log_stays_small_whoever_opens_the_run() {
         assert!(log_bytes() < 1024 * 1024, "after {seq}: {}", log_bytes());
         shrank += u32::from(log_bytes() < before);
     }
-    // Carried over now and then: not never, and not by each call.
+    // The log is checkpointed occasionally: not never, and not by each call.
     assert!((1..20).contains(&shrank), "{shrank}");
     assert_eq!(world.home.open_run(&run).unwrap().verify().unwrap(), 400);
 }
@@ -82,7 +82,7 @@ fn a_large_run_is_written_again_only_when_as_much_has_come() {
         log.append(seq, NOW, &[pause(seq)]).unwrap();
     }
     assert_eq!(snapshots(&world, &log), [16]);
-    // Opened anew it knows as well how much has come.
+    // A reopened log knows its size as well.
     let mut log = world.home.open_run(log.run()).unwrap();
     log.append(200, NOW, &[large("b")]).unwrap();
     assert_eq!(snapshots(&world, &log), [16, 201]);

@@ -1,4 +1,4 @@
-//! A store of runs in memory: the traits are enough for a store that has no files.
+//! A store of runs in memory: the traits are sufficient for a store without files.
 
 use std::{
     collections::BTreeMap,
@@ -25,14 +25,14 @@ use sha2::{Digest as _, Sha256};
 
 use crate::world::World;
 
-/// All runs, and where their folders are.
+/// All runs, and the place of their folders.
 #[derive(Debug, Clone)]
 pub(crate) struct MemoryRuns {
     runs: Arc<Mutex<BTreeMap<RunId, Arc<Shared>>>>,
     folders: PathBuf,
 }
 
-/// A run that several handles share.
+/// A run shared by several handles.
 struct Shared {
     kept: Mutex<Kept>,
     grown: Condvar,
@@ -383,7 +383,7 @@ impl RunStore for MemoryRun {
 }
 
 impl MemoryRuns {
-    /// Makes a store without runs, whose folders lie in `folders`.
+    /// Returns a store without runs, whose folders are in `folders`.
     pub(crate) fn at(folders: PathBuf) -> Self {
         Self {
             runs: Arc::default(),
@@ -393,7 +393,7 @@ impl MemoryRuns {
 }
 
 impl World {
-    /// One whose runs are kept in memory.
+    /// Returns a world whose runs are stored in memory.
     pub(crate) fn in_memory() -> Self {
         let world = Self::new();
         let runs = MemoryRuns::at(world.home.path().join("folders"));

@@ -1,4 +1,4 @@
-//! Runs whose project, home or state directory has moved: no absolute path is in a log.
+//! Runs whose project, home or state directory has moved: a log contains no absolute path.
 
 use std::{fs, path::Path};
 
@@ -23,7 +23,7 @@ fn set(text: &str) -> Event {
     }
 }
 
-/// The texts that were set, as they are read now.
+/// Returns the stored texts as they are read now.
 fn texts(log: &RunLog) -> Vec<String> {
     let texts = log
         .events(0)
@@ -34,7 +34,7 @@ fn texts(log: &RunLog) -> Vec<String> {
     texts.collect()
 }
 
-/// Everything that the log of a run has, as it is written.
+/// Returns the whole log of a run as written.
 fn written(world: &World, log: &RunLog) -> String {
     let raw = rusqlite::Connection::open(world.database(log.run())).unwrap();
     let mut all = String::new();
@@ -118,7 +118,7 @@ fn a_log_of_steps_has_no_absolute_path_and_goes_where_its_places_go() {
     let (run, old) = (log.run().clone(), world.home.path().to_owned());
     drop(log);
 
-    // The state directory is another.
+    // The state directory has moved.
     let elsewhere = tempfile::TempDir::new().unwrap();
     let state = elsewhere.path().canonicalize().unwrap().join("state");
     fs::rename(&old, &state).unwrap();
@@ -128,7 +128,7 @@ fn a_log_of_steps_has_no_absolute_path_and_goes_where_its_places_go() {
     let log = home.open_run(&run).unwrap();
     assert_eq!(texts(&log), [text(PROJECT, PERSON, moved)]);
 
-    // So are project and home.
+    // So have project and home.
     home.move_run(&run, Path::new("/srv/shop"), Path::new("/root"))
         .unwrap();
     let log = home.open_run(&run).unwrap();
@@ -181,7 +181,7 @@ fn what_is_written_like_a_mark_leads_nowhere_else() {
         run_now.root.line.context["text"],
         *texts_like_marks.last().unwrap()
     );
-    // A mark that nobody here has written is damage, not a place.
+    // A mark that nobody here has written is damage, not a path.
     drop(log);
     let raw = world.raw(&run);
     raw.execute(
@@ -245,10 +245,10 @@ fn a_run_that_moved_guards_its_session_there_and_keeps_its_frozen_files() {
         .unwrap();
     fs::rename(&old, &new).unwrap();
     world.home.move_run(&run, &new, Path::new("/root")).unwrap();
-    // How protected things were at the old place is no more compared; a report of the run is kept.
+    // The baseline of protected things at the old place is no longer used; a report of the run is kept.
     let has = |name: &str| log.folder().has_baseline(name);
     assert_eq!([BASELINE, QUIET, "report-1"].map(has), [false, false, true]);
-    // The commit of the start stays, and is looked for where the repository is now.
+    // The commit of the start is kept, and looked up in the repository's new place.
     let revision = world.home.revision_of(&run).unwrap().unwrap();
     assert_eq!(
         (revision.top, revision.objects, revision.commit),

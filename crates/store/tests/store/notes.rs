@@ -125,7 +125,7 @@ fn a_second_question_for_the_same_call_ends_the_first() {
     };
     world.home.leave_note(&other_agent).unwrap();
     world.home.leave_note(&asking("s2", NOW + 2)).unwrap();
-    // The person said no to the first; it must not stand in for a later yes.
+    // The person denied the first; it must not replace a later approval.
     world.home.leave_note(&note("s1", NOW + 3)).unwrap();
     let taken: Vec<Note> = std::iter::from_fn(|| world.take_note(NOW)).collect();
     assert_eq!(
@@ -315,7 +315,7 @@ fn credentials_of_runs_that_are_over_or_gone_are_deleted() {
     let home = &world.home;
     let gone = interlock_store::run_id(NOW).unwrap();
     let credentials = [&open, &over, &over, &gone].map(|run| home.make_credential(run).unwrap());
-    // Whether this one is over cannot be told.
+    // It is unknown whether this one is over.
     let damaged = world.start(1).run().clone();
     let kept = home.make_credential(&damaged).unwrap();
     fs::write(world.database(&damaged), "hello\n".repeat(2_000)).unwrap();
@@ -385,10 +385,10 @@ fn a_mod_is_accepted_as_a_person_saw_it_and_no_other() {
     ] {
         assert_eq!(home.is_accepted_mod(&found).unwrap(), wanted, "{found:?}");
     }
-    // The newest word counts.
+    // The newest decision counts.
     home.accept_mod(&of("/p/a.ts", "2")).unwrap();
     assert!(!home.is_accepted_mod(&seen).unwrap());
-    // What was not read as a whole is accepted by nobody.
+    // A partially read mod can be accepted by nobody.
     for part in [short, of("/p/a.ts", "g")] {
         home.accept_mod(&part).unwrap();
         assert!(!home.is_accepted_mod(&part).unwrap(), "{part:?}");

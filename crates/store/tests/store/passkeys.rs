@@ -1,4 +1,4 @@
-//! The person's passkeys: names and ids once, and counters that go on.
+//! The person's passkeys: unique names and ids, and counters that increase.
 
 use std::fs;
 

@@ -1,4 +1,4 @@
-//! The index of the list of runs, and what is not a run.
+//! The index of the list of runs, and directories that are not runs.
 
 use std::{fs, path::Path};
 
@@ -11,7 +11,7 @@ use crate::{
     world::{NOW, PROJECT, World},
 };
 
-/// Makes a run's files look as if they had rested for long.
+/// Makes a run's files look long unchanged.
 fn settle(world: &World, run: &RunId) {
     for entry in fs::read_dir(world.directory(run)).unwrap() {
         let file = fs::File::options()
@@ -34,11 +34,11 @@ fn the_index_is_used_rebuilt_and_never_believed_over_a_changed_run() {
     let written = fs::read_to_string(&index).unwrap();
     assert!(written.contains(run.as_str()), "{written}");
 
-    // Used: what it says is shown while the run rests.
+    // The index is used: its content is shown while the run is unchanged.
     fs::write(&index, written.replace("\"fix\"", "\"xif\"")).unwrap();
     assert_eq!(world.card(&run).name.as_deref(), Some("xif"));
 
-    // Not believed: the run has changed.
+    // The index is not trusted, because the run has changed.
     let mut log = world.home.open_run(&run).unwrap();
     log.append(1, NOW, &[crate::world::pause(1)]).unwrap();
     drop(log);
@@ -84,7 +84,7 @@ fn a_list_of_one_project_reads_no_run_of_another() {
         runs.into_iter().map(|run| run.id).collect()
     };
     let here = || world.home.list_runs_in(&[Path::new(PROJECT)], |_| true);
-    // Whose it is has to be read once.
+    // The project of a run has to be read once.
     assert_eq!(ids(here().unwrap()), std::slice::from_ref(&own));
     fs::write(world.database(&other), "no database").unwrap();
     assert_eq!(ids(here().unwrap()), std::slice::from_ref(&own));

@@ -1,4 +1,4 @@
-//! Sessions of sub-agents, and sessions seen at work.
+//! Sessions of sub-agents, and active sessions.
 
 use interlock_store::{ClientProcess, Presence, SessionKey, StoreError};
 
@@ -14,7 +14,7 @@ fn a_sub_agent_s_session_leads_to_the_topmost() {
     let home = &world.home;
     home.remember_parent(&key("child"), &key("top"), NOW)
         .unwrap();
-    // Where nothing is kept there is nothing to inherit.
+    // Without records, there is nothing to inherit.
     assert!(!home.path().exists());
     home.lock_bindings().unwrap();
     home.remember_parent(&key("child"), &key("top"), NOW)

@@ -1,7 +1,7 @@
-//! What every store of runs does: the same tests for each.
+//! The requirements for every store of runs, with the same tests for each.
 //!
-//! A test takes the world it plays in; [`stores!`] makes one of it for each store. Another
-//! store is put through all of it by one call of that, in its own crate.
+//! A test takes the world it uses; [`stores!`] makes one test for each store from it. A single use of that macro tests
+//! another store, in its own crate.
 
 use std::{path::Path, time::Duration};
 
@@ -25,7 +25,7 @@ use crate::world::{NOW, PROJECT, World, machine, pause, propose, source};
 
 pub(crate) const OTHER: &str = "/projects/other";
 
-/// Makes a test of each name for each store; one that is not to be had here is `None`, and has said so.
+/// Makes a test of each name for each store; a store that is not available here is `None`, and has reported so.
 macro_rules! stores {
     ($($store:ident: $world:expr),+ $(,)?) => {
         $(crate::suite::stores!(@one $store, $world, [
@@ -148,7 +148,7 @@ pub(crate) fn an_append_where_another_writer_was_first_changes_nothing(world: &W
 
 pub(crate) fn an_event_that_would_read_back_otherwise_is_not_recorded(world: &World) {
     let mut log = world.start(1);
-    // What a library writes a number as, taken for one when it is read.
+    // A library's representation of a number, which must not be parsed as one.
     let mimic = serde_json::json!({"$serde_json::private::Number": "1"});
     let noted = Event::ActivityEnded {
         path: interlock_core::names::FramePath::root(),
@@ -340,7 +340,7 @@ pub(crate) fn a_run_that_cannot_be_kept_is_not_made(world: &World) {
         "{refused:?}"
     );
     assert_eq!(world.home.list_runs().unwrap(), []);
-    // Nor is one that nobody was to see.
+    // Nor is one that was never published.
     drop(world.prepared_for_all());
     assert_eq!(world.home.list_runs().unwrap(), []);
 }
@@ -349,7 +349,7 @@ pub(crate) fn a_run_follows_the_version_it_moved_to(world: &World) {
     let mut log = world.start(1);
     let (begun_with, other) = (log.machine().unwrap(), machine(2));
     log.keep_machine(&other).unwrap();
-    // Kept is not followed yet.
+    // The version is stored, but not used yet.
     assert_eq!(log.machine().unwrap(), begun_with);
     let moved = Event::MachineAdopted {
         machine: other.id.clone(),
@@ -398,12 +398,12 @@ pub(crate) fn what_a_call_returned_is_kept_with_the_run(world: &World) {
     let kept = again.output(&call).unwrap();
     assert_eq!(kept.as_deref(), Some("12 passed\n\0é"));
     assert_eq!(again.output(&other).unwrap(), None);
-    // What is kept again replaces it.
+    // Storing it again replaces it.
     log.keep_output(&call, "").unwrap();
     assert_eq!(again.output(&call).unwrap().as_deref(), Some(""));
 }
 
-/// An event that could be written and never be read again.
+/// Returns an event that could be written but never be read again.
 fn too_deep() -> Event {
     let deep = (0..200).fold(Value::Null, |inner, _| json!([inner]));
     let mut data = Object::new();
@@ -420,7 +420,7 @@ fn too_deep() -> Event {
     }
 }
 
-/// A log to which somebody else always appends first, some times over.
+/// A log to which somebody else always appends first, a given number of times.
 struct Crowded {
     log: RunLog,
     others: u32,

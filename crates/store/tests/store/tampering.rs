@@ -1,4 +1,4 @@
-//! `verify` against a log that somebody changed.
+//! `verify` on a log that was modified.
 
 use interlock_core::names::RunId;
 use interlock_store::{Broken, ChainHash, EventLog as _, FirstBroken, StoreError, VerifyError};
@@ -11,7 +11,7 @@ fn first_hash(world: &World, run: &RunId) -> ChainHash {
     log.events(0).next().unwrap().unwrap().prev
 }
 
-/// Makes the hashes of all events fit again, as somebody with patience would.
+/// Recomputes the hashes of all events, as a patient attacker would.
 fn rechain(raw: &Connection, mut prev: ChainHash) {
     let mut select = raw
         .prepare("SELECT seq, at_ms, body FROM events ORDER BY seq")
@@ -97,7 +97,7 @@ fn verify_names_the_first_event_that_was_changed() {
             Then::Rechain,
             Err((15, Broken::Snapshot)),
         ),
-        // What no look at the file alone can tell: see the head of `verify`.
+        // Changes that cannot be detected from the file alone: see the docs of `verify`.
         (
             "the tail removed after the last snapshot",
             "DELETE FROM events WHERE seq >= 35",

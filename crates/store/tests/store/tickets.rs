@@ -1,4 +1,4 @@
-//! A ticket lets one line run once, within a day of the clock that gave it.
+//! A ticket lets one line run once, within a day by the issuer's clock.
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -75,7 +75,7 @@ fn it_counts_for_a_day_by_a_clock_that_goes_forward_or_back() {
 #[test]
 fn those_of_a_session_are_dropped_with_it() {
     let world = World::new();
-    // Files that are old go with them, by the clock of the system.
+    // Old files are removed with them, by the system's clock.
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap();
     let now = u64::try_from(now.as_millis()).unwrap();
     let gone = world.home.give_ticket(&ticket("gone", now)).unwrap();
@@ -128,7 +128,7 @@ fn a_name_as_long_as_a_tickets_leads_out_of_their_directory_no_more_than_another
         .path()
         .join("tickets")
         .join(format!("{name}.json"));
-    // Beside the directory of the tickets, under a name of the right length.
+    // Beside the directory of the tickets, with a name of valid length.
     let outside = "a".repeat(29);
     let beside = world.home.path().join(format!("{outside}.json"));
     std::fs::copy(given, &beside).unwrap();

@@ -1,4 +1,4 @@
-//! Tools of servers as a run saw them first.
+//! Pins of servers' tools, as a run first saw them.
 
 use interlock_core::names::Digest;
 use interlock_store::ToolPin;
@@ -23,7 +23,7 @@ fn the_first_sight_of_each_servers_tool_counts() {
         log.folder().pin_tools(vec![first.clone()]).unwrap().len(),
         1
     );
-    // Another server may have a tool of the same name.
+    // Another server may have a tool with the same name.
     let other = pin("b", "look", "2");
     let again = pin("a", "look", "3");
     let known = [first, other.clone()];

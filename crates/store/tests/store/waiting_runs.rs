@@ -1,4 +1,4 @@
-//! Runs that wait for a session, begin for one, or are handed on to the next.
+//! Runs that wait for a session, begin for one, or are passed on to the next.
 
 use std::{
     collections::BTreeSet,
@@ -63,7 +63,7 @@ fn a_process_stopped_while_it_took_the_run_has_taken_it() {
     let waiting = world.only_file("projects");
     let told = fs::read(&waiting).unwrap();
     assert_eq!(world.take("s1"), Some(run.clone()));
-    // As it was right after the run's own word was written.
+    // The state right after the run's own record was written.
     let stopped = || {
         fs::write(&waiting, &told).unwrap();
         fs::remove_file(world.only_file("sessions")).unwrap();
@@ -79,7 +79,7 @@ fn a_process_stopped_while_it_took_the_run_has_taken_it() {
         "{found:?}"
     );
 
-    // A session that has gone on to another run is left there.
+    // A session that has moved on to another run stays there.
     let next = world.run();
     world.bind(&next, key("s1"), Some(&run)).unwrap();
     fs::write(&waiting, &told).unwrap();
@@ -130,7 +130,7 @@ fn a_run_that_begins_for_a_session_is_never_seen_without_it() {
     let seen = std::thread::scope(|scope| {
         let looker = scope.spawn(|| {
             let mut seen = BTreeSet::new();
-            // Once more after the last.
+            // Once more after the last one.
             loop {
                 let last = begun.load(Ordering::SeqCst);
                 for run in world.home.list_runs().unwrap() {
@@ -198,7 +198,7 @@ fn a_prepared_run_is_seen_when_it_begins_and_leaves_nothing_when_it_does_not() {
     let left = fs::read_dir(world.home.path().join("runs")).unwrap();
     assert_eq!(left.count(), 1);
 
-    // In place of the one that has ended.
+    // Instead of the one that has ended.
     let (next, _) = bindings
         .begin(world.prepared(&key("s1")), Some(&run))
         .unwrap();
@@ -269,7 +269,7 @@ fn what_ends_one_run_leaves_another_that_waits() {
             Lookup::Waiting(waits.clone()),
             "{what}"
         );
-        // Of the one that waits it is the end.
+        // The waiting one ends there.
         let is_waiting = |world: &World| world.home.waiting_in(PROJECT.as_ref()).unwrap().is_some();
         end(&world, &waits);
         assert_eq!(is_waiting(&world), what == "it is let go", "{what}");

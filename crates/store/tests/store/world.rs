@@ -1,4 +1,4 @@
-//! A state directory of its own for each test, and runs to keep in it.
+//! A separate state directory for each test, and runs to store in it.
 
 use std::{path::Path, sync::Arc};
 
@@ -29,7 +29,7 @@ impl World {
         Self::at(TempDir::new().unwrap(), "state/interlock")
     }
 
-    /// The same, with its runs kept by a store of another kind.
+    /// Stores the runs in a store of another kind.
     pub(crate) fn with_runs(mut self, runs: impl Runs + 'static) -> Self {
         self.home = self.home.with_runs(Arc::new(runs));
         self
@@ -68,12 +68,12 @@ impl World {
         self.home.start_run(&new, Object::new(), "ana").unwrap().log
     }
 
-    /// Makes a run for a session, not to be seen yet.
+    /// Creates an unpublished run for a session.
     pub(crate) fn prepared(&self, session: &SessionKey) -> PreparedFor {
         self.prepared_for_all().for_session(session, None).unwrap()
     }
 
-    /// Makes a run for nobody in particular, not to be seen yet.
+    /// Creates an unpublished run for any session.
     pub(crate) fn prepared_for_all(&self) -> Prepared {
         let (machine, source) = (machine(1), source());
         let new = NewRun {
@@ -142,7 +142,7 @@ pub(crate) fn propose(id: &str) -> Command {
     }
 }
 
-/// An event that says which it is.
+/// Returns an event with a number in it.
 pub(crate) fn pause(number: u64) -> Event {
     Event::RunPaused {
         by: number.to_string(),

@@ -1,4 +1,4 @@
-//! Many writers at once, and writers that are killed.
+//! Concurrent writers, and writers that are killed.
 
 use std::{
     io::{BufRead as _, BufReader, Write as _},
@@ -12,7 +12,7 @@ use crate::world::{NOW, PROJECT, World, in_parallel, machine, pause, propose};
 
 const CALLS: u64 = 10;
 
-/// What a test does in a process of its own, told by the environment.
+/// The part of a test that runs in a separate process, selected by the environment.
 #[test]
 fn child() {
     let variable = |name: &str| std::env::var(name).ok();
@@ -116,7 +116,7 @@ fn a_killed_writer_loses_and_doubles_no_event_it_was_told_of() {
     drop(log);
     let mut seed: u64 = 0x5eed;
     for round in 0..12 {
-        // An LCG: the same rounds on every machine.
+        // An LCG, so that the rounds are the same on every machine.
         seed = seed
             .wrapping_mul(6_364_136_223_846_793_005)
             .wrapping_add(1_442_695_040_888_963_407);

@@ -1,7 +1,7 @@
-//! An MCP server over stdio that does what its calls tell it to: for what well-behaved servers never do.
+//! A scriptable MCP server over stdio, for behavior that well-behaved servers never show.
 //!
-//! Its one argument is a JSON object ([`Settings`]). The tool `do` takes `steps`; every other line of the protocol is
-//! answered shortly. Requests whose method begins with `echo/` are answered with what came.
+//! Its one argument is a JSON object ([`Settings`]). Calls of the tool `do` contain the `steps` to perform; all other
+//! requests get a short answer. A request whose method begins with `echo/` is answered with the request itself.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -13,22 +13,22 @@ use std::{
 
 use serde_json::{Map, Value, json};
 
-/// What the server is, beside its tool `do`.
+/// The settings of the server.
 #[derive(Debug, Default)]
 struct Settings {
-    /// The file every line that comes is appended to.
+    /// The file to which every received line is appended.
     log: Option<File>,
-    /// Further tools.
+    /// Tools besides `do`.
     tools: Vec<Value>,
-    /// How many tools a page has.
+    /// Number of tools per page.
     page: usize,
-    /// Results of methods, as they are.
+    /// Fixed results of methods.
     results: Map<String, Value>,
     /// Methods that are never answered.
     mute: BTreeSet<String>,
-    /// Steps that are done when a client is there.
+    /// Steps to perform when a client has connected.
     greeting: Vec<Value>,
-    /// Whether it knows the era without sessions only.
+    /// Whether the server supports only the protocol version without sessions.
     is_modern: bool,
 }
 
@@ -41,12 +41,12 @@ struct Server {
 #[derive(Debug, Default)]
 struct State {
     settings: Settings,
-    /// Ids of calls that the client cancelled, as JSON.
+    /// Ids of calls that the client has cancelled, as JSON.
     cancelled: BTreeSet<String>,
-    /// Answers of the client by the id of the question.
+    /// Answers from the client, by the id of the question.
     answers: BTreeMap<String, Value>,
     asked: u64,
-    /// Calls that wait for each other, and whose turn it is.
+    /// Number of calls that wait for each other, and the one whose turn it is.
     gathered: usize,
     turn: usize,
 }
@@ -101,7 +101,7 @@ impl Server {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Takes one line of the client.
+    /// Handles one line from the client.
     fn take(self: &Arc<Self>, line: &[u8]) -> io::Result<()> {
         if let Some(log) = &mut self.lock().settings.log {
             log.write_all(line)?;
@@ -138,7 +138,7 @@ impl Server {
         Ok(())
     }
 
-    /// Answers what is not a call; `None`: never.
+    /// Returns the answer to a request other than a call; `None` if it is never answered.
     fn short(&self, method: &str, message: &Value) -> Option<Value> {
         let state = self.lock();
         if state.settings.mute.contains(method) {
@@ -170,7 +170,7 @@ impl Server {
         })
     }
 
-    /// Does the steps of a message on a thread of their own.
+    /// Performs the steps of a message on a separate thread.
     fn start(self: &Arc<Self>, message: Value, is_greeting: bool) {
         let server = Arc::clone(self);
         thread::spawn(move || {
@@ -186,7 +186,7 @@ impl Server {
                 answers: Vec::new(),
                 answer: None,
             };
-            // A client that is gone ends the process by itself.
+            // If the client has disconnected, the process ends anyway.
             drop(call.run(&steps, is_greeting));
         });
     }
@@ -216,7 +216,7 @@ impl State {
     }
 }
 
-/// One call, or the greeting, while its steps are done.
+/// A call, or the greeting, whose steps are being performed.
 struct Call {
     server: Arc<Server>,
     message: Value,
@@ -249,7 +249,7 @@ impl Call {
         Ok(())
     }
 
-    /// Answers with what the client answered, the call's `_meta` and this process.
+    /// Returns the default answer: the client's answers, the call's `_meta` and this process's id.
     fn plain(&self) -> Value {
         let meta = self.message.pointer("/params/_meta");
         let told = json!({"answers": self.answers, "meta": meta, "pid": std::process::id()});
@@ -309,7 +309,7 @@ impl Call {
         Ok(())
     }
 
-    /// Asks the client and waits for its answer.
+    /// Sends a question to the client and waits for the answer.
     fn ask(&self, question: &Value) -> io::Result<Value> {
         let mut state = self.server.lock();
         state.asked += 1;
@@ -338,7 +338,7 @@ impl Call {
         drop(self.server.changed.wait_while(self.server.lock(), waits));
     }
 
-    /// Waits until `count` calls wait here; then they go on one by one, the last first.
+    /// Waits until `count` calls wait here; then they continue one by one, the last first.
     fn gather(&self, count: usize) -> usize {
         let mut state = self.server.lock();
         state.gathered += 1;
@@ -352,7 +352,7 @@ impl Call {
         own
     }
 
-    /// Puts the call's id and progress token where `$id` and `$token` stand.
+    /// Replaces `$id` and `$token` by the call's id and progress token.
     fn filled(&self, value: &Value) -> Value {
         match value {
             Value::String(text) if text == "$id" => {
@@ -408,7 +408,7 @@ fn say(message: &Value) -> io::Result<()> {
     say_bytes(whole.to_string().as_bytes())
 }
 
-/// Writes one line at once: other threads write too.
+/// Writes one line in a single write, because other threads write, too.
 fn say_bytes(line: &[u8]) -> io::Result<()> {
     let mut stdout = io::stdout().lock();
     stdout.write_all(&[line, b"\n"].concat())?;

@@ -1,4 +1,4 @@
-//! A client that another program starts, as the step of a workflow does.
+//! Runs a client that another program starts, such as a step of a workflow.
 
 use std::io;
 use std::process::Command;
@@ -9,10 +9,10 @@ use crate::processes;
 use crate::provider::Provider;
 
 impl Session<'_> {
-    /// Runs `command`, below which the client is started, with the scripted model in its reach.
+    /// Runs `command`, which starts the client, with access to the scripted model.
     ///
     /// # Errors
-    /// When it cannot be started, has not ended at its deadline, or the client is not one of three.
+    /// It cannot be started, has not ended within the time limit, or the client is not one of three.
     pub fn below(self, mut command: Command) -> io::Result<Outcome> {
         confined::run(|confinement| {
             let model = Provider::start(self.client_script())?;
@@ -33,7 +33,7 @@ impl Session<'_> {
         })
     }
 
-    /// Starts the model of stages, which lasts as long as what is returned.
+    /// Starts the stages' model, which runs until the returned value is dropped.
     fn point_stages(&self, command: &mut Command) -> io::Result<Option<Provider>> {
         let Some(script) = &self.beside else {
             return Ok(None);

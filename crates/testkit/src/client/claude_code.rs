@@ -1,4 +1,4 @@
-//! Claude Code, by way of [`crate::claude`].
+//! Runs Claude Code by [`crate::claude`].
 
 use std::io;
 use std::path::Path;

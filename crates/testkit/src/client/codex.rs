@@ -1,4 +1,4 @@
-//! Codex: the Responses protocol, settings in TOML, a model of its catalogue for each way of offering tools.
+//! Runs Codex: the Responses protocol, settings in TOML, and a model of its catalogue for each way of offering tools.
 
 use std::fmt::Write as _;
 use std::fs;
@@ -11,12 +11,12 @@ use crate::proposal::{Proposal, search_line};
 use crate::provider::{Say, Tool, call};
 use crate::room::Room;
 
-/// How Codex offers its tools, which hangs on the model.
+/// The way in which Codex offers its tools, which depends on the model.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Tools {
     /// As functions.
     Functions,
-    /// As one tool that runs JavaScript, which calls the others.
+    /// As one tool that runs JavaScript, which can call the others.
     Code,
 }
 
@@ -29,7 +29,7 @@ impl Tools {
     }
 }
 
-/// Keeps the questions about newer models from the first screen.
+/// A setting that suppresses questions about newer models on the first screen.
 pub(super) const NO_NEWER_MODEL: &str =
     r#"notice.model_migrations={"gpt-5.5"="gpt-6-sol","gpt-5.6-sol"="gpt-6-sol"}"#;
 
@@ -71,7 +71,7 @@ pub(super) fn arrange(
         .arg("Do the scripted thing.");
 }
 
-/// Points Codex, whoever starts it, to a model, by the settings of a person who asks it nothing.
+/// Configures Codex, whichever program starts it, to use a model at `url`, without any approval.
 pub(super) fn point(room: &Room, tools: Tools, url: &str) -> io::Result<()> {
     let path = room.home().join(".codex/config.toml");
     let before = fs::read_to_string(&path)?;
@@ -84,7 +84,7 @@ pub(super) fn point(room: &Room, tools: Tools, url: &str) -> io::Result<()> {
     fs::write(path, provider + &before)
 }
 
-/// A TOML string; every JSON string is one.
+/// Returns a TOML string; every JSON string is one.
 fn quoted(text: &str) -> String {
     Value::from(text).to_string()
 }
@@ -96,7 +96,7 @@ pub(super) fn say(tools: Tools, proposal: &Proposal) -> Say {
     }
 }
 
-/// A function of a namespace.
+/// Returns a call of a function in a namespace.
 fn within(space: String, name: &str, arguments: &Value) -> Say {
     Say::Call {
         name: name.to_owned(),
@@ -105,7 +105,7 @@ fn within(space: String, name: &str, arguments: &Value) -> Say {
     }
 }
 
-/// A tool that takes plain text.
+/// Returns a call of a tool that takes plain text.
 fn plain(name: &str, input: String) -> Say {
     Say::Call {
         name: name.to_owned(),
@@ -114,7 +114,7 @@ fn plain(name: &str, input: String) -> Say {
     }
 }
 
-/// Sub-agents are started by a function in both ways.
+/// Returns a call that starts a sub-agent, which is a function in both ways.
 fn delegate(task: &str) -> Say {
     let arguments = json!({"task_name": "other", "message": task, "fork_turns": "none"});
     within("collaboration".to_owned(), "spawn_agent", &arguments)
@@ -153,7 +153,7 @@ fn code(proposal: &Proposal) -> Say {
     plain("exec", format!("text(await tools.{call});"))
 }
 
-/// Codex reads files by the shell.
+/// Returns the shell line for a proposal; Codex reads files by the shell.
 fn line(proposal: &Proposal) -> String {
     match proposal {
         Proposal::Read { path } => format!("cat {path}"),

@@ -1,4 +1,4 @@
-//! Copilot CLI: chat completions of a provider of one's own, offline.
+//! Runs Copilot CLI: chat completions of a custom provider, offline.
 
 use std::fs;
 use std::io;
@@ -12,7 +12,7 @@ use crate::room::Room;
 pub(super) fn settle(room: &Room, stub: &str) -> io::Result<()> {
     let folder = room.home().join(".copilot");
     fs::create_dir_all(&folder)?;
-    // Hooks of a folder that is not trusted are skipped without a word.
+    // Hooks of an untrusted folder are skipped silently.
     let settings = json!({"trustedFolders": [room.project()]});
     fs::write(folder.join("config.json"), format!("{settings:#}\n"))?;
     let stub = json!({"type": "local", "command": stub, "args": [], "tools": ["*"]});
@@ -32,7 +32,7 @@ pub(super) fn point(command: &mut Command, url: &str) {
         .env("COPILOT_PROVIDER_BASE_URL", format!("{url}/v1"))
         .env("COPILOT_PROVIDER_API_KEY", "scripted")
         .env("COPILOT_MODEL", "gpt-5")
-        // It unpacks itself there when it is not yet there: once for all rooms.
+        // It unpacks itself into this cache on first use; all rooms share it.
         .env("XDG_CACHE_HOME", super::installed().join(".cache"));
 }
 

@@ -1,4 +1,4 @@
-//! Gemini CLI: the Gemini API, settings in JSON.
+//! Runs Gemini CLI: the Gemini API, settings in JSON.
 
 use std::fs;
 use std::io;
@@ -28,13 +28,13 @@ pub(super) fn arrange(command: &mut Command, url: &str) {
     point(command, url);
 }
 
-/// Points Gemini CLI, or whatever starts it, to a model, in a folder that the person trusts.
+/// Configures Gemini CLI, or a program that starts it, to use a model at `url`, in a trusted folder.
 pub(super) fn point(command: &mut Command, url: &str) {
     command
         .env("GOOGLE_GEMINI_BASE_URL", url)
         .env("GEMINI_API_KEY", "scripted")
         .env("GEMINI_CLI_TRUST_WORKSPACE", "true")
-        // Else it starts itself once more, with a larger heap.
+        // Otherwise it restarts itself with a larger heap.
         .env("GEMINI_CLI_NO_RELAUNCH", "true");
 }
 

@@ -1,4 +1,4 @@
-//! A client as a person has it, in a terminal.
+//! Runs a client in a terminal, as a person does.
 
 use std::io;
 
@@ -8,10 +8,11 @@ use crate::provider::Provider;
 use crate::terminal::Terminal;
 
 impl Session<'_> {
-    /// Runs the client as a person does, in a terminal, while `work` types and looks.
+    /// Runs the client in a terminal, as a person does, while `work` types and reads the screen.
     ///
     /// # Errors
-    /// When it is not installed or cannot be started, and what `work` says; Claude Code has a session of its own.
+    /// The client is not installed or cannot be started, `work` fails, or it is Claude Code, which has its own session
+    /// type.
     pub fn in_terminal<T: Send>(
         self,
         work: impl FnOnce(&mut Terminal) -> io::Result<T> + Send,
@@ -24,7 +25,7 @@ impl Session<'_> {
             match self.client {
                 Client::Codex(tools) => {
                     command.arg("--dangerously-bypass-approvals-and-sandbox");
-                    // A newer model is not shown to a person who has said no to it.
+                    // The offer of a newer model is suppressed, as after a person has declined it.
                     command.args(["-c", codex::NO_NEWER_MODEL]);
                     codex::point(self.room, tools, &url)?;
                 }

@@ -1,15 +1,15 @@
-//! The tools that a client offers its model, whatever it speaks.
+//! Finds the tools that a client offers its model, in any protocol.
 
 use std::collections::BTreeSet;
 
 use serde_json::Value;
 
-/// What Claude Code writes before the names of tools whose schemas come later.
+/// Claude Code's text before the names of tools whose schemas are loaded later.
 const DEFERRED: &str = "deferred tools are now available via ToolSearch";
 
-/// Names every tool that a request offers, those of MCP servers too.
+/// Returns the names of all tools that a request offers, including those of MCP servers.
 ///
-/// A tool of a namespace has its name after that of the namespace, as Codex's hooks write it.
+/// The name of a tool in a namespace is prefixed by the namespace, as in Codex's hooks.
 pub(super) fn tools(request: &Value) -> BTreeSet<String> {
     let mut names = BTreeSet::new();
     for tool in items(request, "tools") {
@@ -43,7 +43,7 @@ fn add(names: &mut BTreeSet<String>, tool: &Value) {
         names.extend(inner.iter().map(|inner| format!("{prefix}{inner}")));
         return;
     }
-    // A tool without a name goes by its kind.
+    // A tool without a name is listed by its type.
     let name = if name.is_empty() { kind } else { name };
     if !name.is_empty() {
         names.insert(name.to_owned());
@@ -53,7 +53,7 @@ fn add(names: &mut BTreeSet<String>, tool: &Value) {
     }
 }
 
-/// Reads the headings by which the tool that runs code describes the tools of that code.
+/// Adds the tools that the code tool's description lists by headings.
 fn nested(names: &mut BTreeSet<String>, description: &str) {
     let headings = description
         .lines()
@@ -61,7 +61,7 @@ fn nested(names: &mut BTreeSet<String>, description: &str) {
     names.extend(headings.map(str::to_owned));
 }
 
-/// Reads the list of names that stands in the conversation.
+/// Adds the tools that a message lists by name.
 fn deferred(names: &mut BTreeSet<String>, value: &Value) {
     match value {
         Value::String(text) => {

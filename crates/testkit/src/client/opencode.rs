@@ -1,4 +1,4 @@
-//! opencode: chat completions of a provider that stands in its settings.
+//! Runs opencode: chat completions of a provider in its settings.
 
 use std::io;
 use std::process::Command;
@@ -34,7 +34,7 @@ pub(super) fn point(command: &mut Command, url: &str) {
     });
     command
         .env("OPENCODE_CONFIG_CONTENT", settings.to_string())
-        // It installs a package beside its plugins, and without a network waits a minute for it.
+        // It installs a package beside its plugins, and would wait a minute for the network.
         .env("npm_config_offline", "true")
         .env("npm_config_fetch_retries", "0");
     for what in [

@@ -1,4 +1,4 @@
-//! Proposals in the words of a client, where only the words differ.
+//! Translates proposals for clients that differ only in the names of tools and arguments.
 
 use std::path::Path;
 
@@ -7,7 +7,7 @@ use serde_json::{Map, Value, json};
 use crate::proposal::Proposal;
 use crate::provider::{Say, call};
 
-/// What a client calls its tools, and what those call their arguments.
+/// The names of a client's tools and of their arguments.
 pub(super) struct Words {
     pub(super) read: &'static str,
     pub(super) write: &'static str,
@@ -15,14 +15,14 @@ pub(super) struct Words {
     pub(super) content: &'static str,
     pub(super) old: &'static str,
     pub(super) new: &'static str,
-    /// The argument that says which kind of sub-agent, and one that there is.
+    /// The argument for the type of a sub-agent, and an existing type.
     pub(super) agent: (&'static str, &'static str),
-    /// Stands between a server's name and a tool's.
+    /// The separator between the names of a server and a tool.
     pub(super) join: &'static str,
 }
 
 impl Words {
-    /// Says what is proposed; paths are below `project`.
+    /// Translates a proposal into a call; paths are below `project`.
     pub(super) fn say(&self, project: &Path, proposal: &Proposal) -> Say {
         let file = |tool: &str, path: &str, more: &[(&str, &str)]| {
             let mut arguments = Map::from_iter([(self.path.to_owned(), json!(project.join(path)))]);

@@ -1,4 +1,4 @@
-//! A client of an MCP server over streamable HTTP, one connection each.
+//! A client of an MCP server over streamable HTTP, with its own connection.
 
 use std::{
     io::{self, BufRead, BufReader, Write},
@@ -8,10 +8,10 @@ use std::{
 
 use serde_json::{Value, json};
 
-/// After this a test has failed; nothing that works takes so long.
+/// Time limit for any wait, after which the test fails.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// A client and its connection, kept open from request to request.
+/// A client and its connection, which is reused for later requests.
 #[derive(Debug)]
 pub struct Client {
     address: String,
@@ -19,24 +19,24 @@ pub struct Client {
     stream: Option<BufReader<TcpStream>>,
     session: Option<String>,
     version: Option<String>,
-    /// What goes along with each request in the newer era.
+    /// The `_meta` of each request, in the protocol version without sessions.
     meta: Option<Value>,
     asked: u64,
 }
 
-/// What came back for one request.
+/// The response to a request.
 #[derive(Debug)]
 pub struct Answer {
     /// The HTTP status.
     pub status: u16,
-    /// The headers, names in lower case.
+    /// The headers, with names in lower case.
     pub headers: Vec<(String, String)>,
-    /// The messages of the body, one or a stream of them.
+    /// The messages in the body: one, or a stream.
     pub messages: Vec<Value>,
 }
 
 impl Answer {
-    /// A header's value by its name in lower case.
+    /// Returns the value of a header, by its name in lower case.
     pub fn header(&self, name: &str) -> Option<&str> {
         let found = self.headers.iter().find(|(found, _)| found == name);
         found.map(|(_, value)| value.as_str())
@@ -44,10 +44,10 @@ impl Answer {
 }
 
 impl Client {
-    /// Makes a client of a URL such as `http://127.0.0.1:8080/mcp`; it connects with its first request.
+    /// Returns a client for a URL such as `http://127.0.0.1:8080/mcp`; it connects with its first request.
     ///
     /// # Errors
-    /// The URL is none of that form.
+    /// The URL does not have that form.
     pub fn new(url: &str) -> io::Result<Client> {
         let rest = url.trim().strip_prefix("http://");
         let rest = rest.ok_or_else(|| io::Error::other(format!("`{url}` is not an http URL")))?;
@@ -63,7 +63,7 @@ impl Client {
         })
     }
 
-    /// Speaks the newer era, without a session.
+    /// Uses the protocol version without sessions.
     #[must_use]
     pub fn in_newer_era(mut self, capabilities: &Value) -> Client {
         let version = "2026-07-28";
@@ -76,7 +76,7 @@ impl Client {
         self
     }
 
-    /// Opens a session of the older era and returns the result of `initialize`.
+    /// Opens a session and returns the result of `initialize`.
     ///
     /// # Errors
     /// The server cannot be reached or refuses.
@@ -103,7 +103,7 @@ impl Client {
     /// Sends a request and returns its answer, a whole message with `result` or `error`.
     ///
     /// # Errors
-    /// The server cannot be reached, or no message of the answer has the request's id.
+    /// The server cannot be reached, or no message in the response has the request's id.
     pub fn request(&mut self, method: &str, params: &Value) -> io::Result<Value> {
         self.asked += 1;
         let id = json!(self.asked);
@@ -136,10 +136,10 @@ impl Client {
         Ok(self.exchange("DELETE", None, &[])?.status)
     }
 
-    /// Posts one message and reads the whole answer.
+    /// Posts a message and reads the whole response.
     ///
     /// # Errors
-    /// The server cannot be reached or answers with something that is not HTTP.
+    /// The server cannot be reached or does not respond with HTTP.
     pub fn post(&mut self, message: &Value) -> io::Result<Answer> {
         let mut more = Vec::new();
         if self.meta.is_some() {
@@ -187,7 +187,7 @@ impl Client {
             Some(stream) => stream,
             None => self.connect()?,
         };
-        // A kept connection may have been closed meanwhile, before anything was sent on it.
+        // A reused connection may have been closed in the meantime, before anything was sent.
         let begun = stream
             .get_mut()
             .write_all(&whole)

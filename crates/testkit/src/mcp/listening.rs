@@ -1,4 +1,4 @@
-//! A program that says where it listens, running as long as the test holds it.
+//! A program that listens and prints its address, running until the value is dropped.
 
 use std::{
     io::{self, BufRead, BufReader, Read},
@@ -11,10 +11,10 @@ use std::{
 
 use crate::processes;
 
-/// After this a test has failed; nothing that works takes so long.
+/// Time limit for any wait, after which the test fails.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// A server process; gone with everything it started when dropped.
+/// A server process; it and its child processes are killed on drop.
 #[derive(Debug)]
 pub struct Listening {
     child: Child,
@@ -22,10 +22,10 @@ pub struct Listening {
 }
 
 impl Listening {
-    /// Starts a program and waits for the first word with `http://` of what it prints.
+    /// Starts a program and waits for the first word with `http://` in its output.
     ///
     /// # Errors
-    /// It cannot be started, ends, or does not say where it listens.
+    /// It cannot be started, ends, or does not print its address.
     pub fn start(mut command: Command) -> io::Result<Listening> {
         command
             .stdin(Stdio::null())
@@ -39,7 +39,7 @@ impl Listening {
         ];
         for stream in streams.into_iter().flatten() {
             let sender = sender.clone();
-            // Read to the end, so that the program never waits for its reader.
+            // Read to the end, so that the program never blocks on its output.
             thread::spawn(move || {
                 for line in BufReader::new(stream).lines().map_while(Result::ok) {
                     drop(sender.send(line));
@@ -67,10 +67,10 @@ impl Listening {
         )))
     }
 
-    /// Starts a program that does not say where it listens, and waits until `url` takes connections.
+    /// Starts a program that does not print its address, and waits until `url` accepts connections.
     ///
     /// # Errors
-    /// It cannot be started or nothing ever listens there.
+    /// It cannot be started, or nothing listens there within the time limit.
     pub fn start_at(mut command: Command, url: &str) -> io::Result<Listening> {
         command
             .stdin(Stdio::null())
@@ -92,17 +92,17 @@ impl Listening {
         Ok(listening)
     }
 
-    /// The URL as it was printed.
+    /// Returns the URL as printed.
     pub fn url(&self) -> &str {
         &self.url
     }
 
-    /// The process id.
+    /// Returns the process id.
     pub fn id(&self) -> u32 {
         self.child.id()
     }
 
-    /// Whether it still runs.
+    /// Returns whether it is still running.
     pub fn is_running(&mut self) -> bool {
         self.child.try_wait().is_ok_and(|ended| ended.is_none())
     }

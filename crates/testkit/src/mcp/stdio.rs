@@ -1,4 +1,4 @@
-//! A client of one MCP server process.
+//! A client of an MCP server process.
 
 use std::{
     io::{self, BufRead, BufReader, Read, Write},
@@ -12,34 +12,34 @@ use serde_json::{Value, json};
 
 use crate::processes;
 
-/// After this a test has failed; nothing that works takes so long.
+/// Time limit for any wait, after which the test fails.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// A server process and what it has said.
+/// A server process and its messages.
 #[derive(Debug)]
 pub struct Client {
     child: Child,
     stdin: Option<ChildStdin>,
     lines: Receiver<Vec<u8>>,
     errors: Option<thread::JoinHandle<String>>,
-    /// Messages that nobody has asked for yet.
+    /// Messages that no test has taken yet.
     kept: Vec<Value>,
     asked: u64,
 }
 
-/// How a server process ended.
+/// The result of a server process.
 #[derive(Debug)]
 pub struct Ended {
     /// Its exit status.
     pub status: ExitStatus,
-    /// What it said that no test took.
+    /// Messages that no test has taken.
     pub rest: Vec<Value>,
-    /// What it printed for people.
+    /// Its standard error.
     pub stderr: String,
 }
 
 impl Client {
-    /// Starts a server and says nothing.
+    /// Starts a server without sending anything.
     ///
     /// # Errors
     /// It cannot be started.
@@ -82,7 +82,7 @@ impl Client {
         })
     }
 
-    /// Starts a server and opens a session of the older era; returns it with the result of `initialize`.
+    /// Starts a server and opens a session; returns the client with the answer to `initialize`.
     ///
     /// # Errors
     /// It cannot be started or does not answer.
@@ -102,15 +102,15 @@ impl Client {
         Ok((client, answer))
     }
 
-    /// The process id of the server.
+    /// Returns the process id of the server.
     pub fn id(&self) -> u32 {
         self.child.id()
     }
 
-    /// Writes bytes as they are.
+    /// Writes raw bytes.
     ///
     /// # Errors
-    /// The server takes no more.
+    /// The server does not accept input any more.
     pub fn write(&mut self, bytes: &[u8]) -> io::Result<()> {
         let stdin = self.stdin.as_mut();
         let stdin = stdin.ok_or_else(|| io::Error::other("standard input is closed"))?;
@@ -121,7 +121,7 @@ impl Client {
     /// Writes one message.
     ///
     /// # Errors
-    /// The server takes no more.
+    /// The server does not accept input any more.
     pub fn send(&mut self, message: &Value) -> io::Result<()> {
         self.write(format!("{message}\n").as_bytes())
     }
@@ -129,15 +129,15 @@ impl Client {
     /// Sends a notification.
     ///
     /// # Errors
-    /// The server takes no more.
+    /// The server does not accept input any more.
     pub fn tell(&mut self, method: &str, params: &Value) -> io::Result<()> {
         self.send(&json!({"jsonrpc": "2.0", "method": method, "params": params}))
     }
 
-    /// Sends a request with an id of its own and returns that.
+    /// Sends a request with a new id and returns the id.
     ///
     /// # Errors
-    /// The server takes no more.
+    /// The server does not accept input any more.
     pub fn ask(&mut self, method: &str, params: &Value) -> io::Result<Value> {
         self.asked += 1;
         let id = json!(self.asked);
@@ -148,15 +148,15 @@ impl Client {
     /// Calls a tool and returns the id of the request.
     ///
     /// # Errors
-    /// The server takes no more.
+    /// The server does not accept input any more.
     pub fn call(&mut self, tool: &str, arguments: &Value) -> io::Result<Value> {
         self.ask("tools/call", &json!({"name": tool, "arguments": arguments}))
     }
 
-    /// Asks and waits for the answer, a whole message with `result` or `error`.
+    /// Sends a request and waits for its answer, a whole message with `result` or `error`.
     ///
     /// # Errors
-    /// The server ends or stays silent.
+    /// The server ends or does not answer.
     pub fn request(&mut self, method: &str, params: &Value) -> io::Result<Value> {
         let id = self.ask(method, params)?;
         self.answer(&id)
@@ -165,23 +165,23 @@ impl Client {
     /// Waits for the answer to a request.
     ///
     /// # Errors
-    /// The server ends or stays silent.
+    /// The server ends or does not answer.
     pub fn answer(&mut self, id: &Value) -> io::Result<Value> {
         self.wait_for(|message| message.get("method").is_none() && message.get("id") == Some(id))
     }
 
-    /// Waits for a request or notification of the server by its method.
+    /// Waits for a request or notification from the server by its method.
     ///
     /// # Errors
-    /// The server ends or stays silent.
+    /// The server ends or sends none.
     pub fn incoming(&mut self, method: &str) -> io::Result<Value> {
         self.wait_for(|message| message.get("method").is_some_and(|found| found == method))
     }
 
-    /// Waits for a message and takes it; others stay for later.
+    /// Waits for a message and takes it; others are kept for later.
     ///
     /// # Errors
-    /// The server ends or stays silent.
+    /// The server ends or sends none.
     pub fn wait_for(&mut self, is_it: impl Fn(&Value) -> bool) -> io::Result<Value> {
         if let Some(index) = self.kept.iter().position(&is_it) {
             return Ok(self.kept.remove(index));
@@ -200,7 +200,7 @@ impl Client {
         }
     }
 
-    /// What came so far and was not asked for.
+    /// Returns the messages received so far that no test has taken.
     pub fn kept(&self) -> &[Value] {
         &self.kept
     }
@@ -210,10 +210,10 @@ impl Client {
         self.stdin = None;
     }
 
-    /// Closes the server's standard input, unless that is done, and waits for its end.
+    /// Closes the server's standard input, unless it is closed, and waits for the server's end.
     ///
     /// # Errors
-    /// It does not end; it is killed then.
+    /// It does not end in time; it is killed then.
     pub fn close(mut self) -> io::Result<Ended> {
         self.close_stdin();
         let until = Instant::now() + PATIENCE;
@@ -256,7 +256,7 @@ impl Drop for Client {
     }
 }
 
-/// Reads the messages of a line: one, or those of a batch.
+/// Parses the messages in a line: one, or those of a batch.
 fn read(line: &[u8]) -> io::Result<Vec<Value>> {
     match serde_json::from_slice(line) {
         Ok(Value::Array(batch)) => Ok(batch),

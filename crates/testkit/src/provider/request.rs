@@ -1,4 +1,4 @@
-//! What a client sent: the tools it offers, and everything the model would have read.
+//! Requests of a client: the offered tools, and everything that the model would read.
 
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 
@@ -14,22 +14,22 @@ pub struct ModelRequest {
     pub wire: Wire,
     /// The path, with its query.
     pub path: String,
-    /// Headers, their names in lower case.
+    /// The headers, with names in lower case.
     pub headers: Vec<(String, String)>,
-    /// The body.
+    /// The body, parsed.
     pub body: Value,
-    /// Its bytes.
+    /// The body's bytes.
     pub bytes: Vec<u8>,
-    /// How many came before it.
+    /// Number of requests before it.
     pub number: usize,
-    /// Messages of the model in it.
+    /// Number of the model's messages in it.
     pub turn: usize,
 }
 
-/// The result of a tool call that reached the model.
+/// The result of a tool call, as sent to the model.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct ToolResult {
-    /// The id of the call that it answers.
+    /// The id of the call.
     pub(super) id: String,
     /// Its text.
     pub(super) text: String,
@@ -37,29 +37,29 @@ pub(super) struct ToolResult {
     pub(super) failed: bool,
 }
 
-/// A tool call of the model with the result that reached it.
+/// A model's tool call with its result, as sent to the model.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Call {
     /// The id of the call.
     pub id: String,
-    /// The tool, in the client's own words.
+    /// The name of the tool, as the client calls it.
     pub name: String,
     /// Its input.
     pub input: Value,
-    /// What came back.
+    /// The text of the result.
     pub result: String,
     /// Whether the client marked the result as an error: refused or failed.
     pub failed: bool,
 }
 
 impl ModelRequest {
-    /// The first header of that name.
+    /// Returns the first header with this name.
     pub fn header(&self, name: &str) -> Option<&str> {
         let found = self.headers.iter().find(|(known, _)| known == name);
         found.map(|(_, value)| value.as_str())
     }
 
-    /// The model that is asked.
+    /// Returns the requested model.
     pub(super) fn model(&self) -> &str {
         match word(&self.body, "model") {
             "" => "scripted",
@@ -67,7 +67,7 @@ impl ModelRequest {
         }
     }
 
-    /// Whether the message is to come as a stream.
+    /// Returns whether the client wants a stream.
     pub(super) fn wants_stream(&self) -> bool {
         match self.wire {
             Wire::Anthropic | Wire::OpenAi => self.body["stream"] == true,
@@ -76,18 +76,18 @@ impl ModelRequest {
         }
     }
 
-    /// Names of the tools offered.
+    /// Returns the names of the offered tools.
     pub fn tools(&self) -> Vec<&str> {
         self.wire.tools(&self.body)
     }
 
-    /// Whether the model may call tools: in requests for titles and the like it may not.
+    /// Returns whether the request offers tools; requests for titles and the like do not.
     pub fn offers_tools(&self) -> bool {
-        // Codex has no requests beside its conversation, and adds tools in many places.
+        // Codex makes no side requests, and adds tools in many places.
         self.wire == Wire::Responses || !self.tools().is_empty()
     }
 
-    /// Whether it offers the tool that is called, if one is.
+    /// Returns whether the request offers the tool of a call; true for other parts.
     pub(crate) fn offers(&self, say: &Say) -> bool {
         match say {
             Say::Call {
@@ -102,7 +102,7 @@ impl ModelRequest {
         }
     }
 
-    /// What the model is told of the results of its last calls, in order.
+    /// Returns the results of the model's last calls, in order.
     pub fn results(&self) -> Vec<String> {
         let messages = self.wire.messages(&self.body);
         let last = messages.iter().rposition(|it| self.wire.is_by_model(it));
@@ -111,13 +111,13 @@ impl ModelRequest {
         results.map(|result| result.text).collect()
     }
 
-    /// The results of all its calls, as the model reads them, in order.
+    /// Returns the results of all calls as the model reads them, in order.
     pub(crate) fn all_results(&self) -> Vec<String> {
         let results = self.tool_results().into_iter();
         results.map(|result| result.text).collect()
     }
 
-    /// How many times results of calls came back so far.
+    /// Returns the number of messages with results so far.
     pub fn rounds(&self) -> usize {
         let messages = self.wire.messages(&self.body).iter();
         let answered = |message: &&Value| !self.wire.results(message).is_empty();
@@ -131,7 +131,7 @@ impl ModelRequest {
             .collect()
     }
 
-    /// What tells apart the conversations of one session, for ids; empty where no client needs it.
+    /// Returns a prefix for ids that distinguishes the conversations of one session; empty if not needed.
     pub(super) fn conversation(&self) -> String {
         if self.wire != Wire::Anthropic {
             return String::new();
@@ -142,14 +142,15 @@ impl ModelRequest {
     }
 }
 
-/// Reading Anthropic's Messages.
+/// Methods for Anthropic's Messages protocol.
 impl ModelRequest {
-    /// The system prompt.
+    /// Returns the system prompt.
     pub fn system(&self) -> String {
         text_of(&self.body["system"])
     }
 
-    /// Everything the model would read: the system prompt, then the messages with tool results and injected text.
+    /// Returns everything that the model would read: the system prompt, then the messages with tool results and
+    /// injected text.
     pub fn text(&self) -> String {
         let messages = items(&self.body, "messages").iter();
         let messages = messages.map(|message| text_of(&message["content"]));
@@ -157,13 +158,13 @@ impl ModelRequest {
         all.join("\n")
     }
 
-    /// The text of the first message, by which a script tells a sub-agent from the agent.
+    /// Returns the text of the first message, by which a script distinguishes a sub-agent from the agent.
     pub fn prompt(&self) -> String {
         let first = items(&self.body, "messages").first();
         first.map_or_else(String::new, |message| text_of(&message["content"]))
     }
 
-    /// Tool calls of the transcript that have been answered, with what came back.
+    /// Returns the answered tool calls in the transcript, with their results.
     pub fn calls(&self) -> Vec<Call> {
         let results = self.tool_results();
         let messages = items(&self.body, "messages").iter();
@@ -186,7 +187,7 @@ impl ModelRequest {
     }
 }
 
-/// Every answered tool call of all transcripts, each once, in the order in which the answers reached the model.
+/// Returns every answered tool call of all transcripts, each once, in the order in which the answers reached the model.
 pub fn calls(requests: &[ModelRequest]) -> Vec<Call> {
     let mut all: Vec<Call> = Vec::new();
     for call in requests.iter().flat_map(ModelRequest::calls) {

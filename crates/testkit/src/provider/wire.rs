@@ -19,28 +19,28 @@ pub enum Wire {
     Anthropic,
     /// Chat completions.
     OpenAi,
-    /// The Responses of OpenAI, which Codex speaks.
+    /// OpenAI's Responses, which Codex uses.
     Responses,
     /// Google's `generateContent`.
     Gemini,
-    /// Ollama's own.
+    /// Ollama's own protocol.
     Ollama,
 }
 
-/// A message of the model, in no protocol yet.
+/// A model's message, independent of the protocol.
 #[derive(Debug)]
 pub(super) struct Message<'a> {
     pub(super) model: &'a str,
-    /// What tells its conversation from others, in ids.
+    /// A prefix for ids that distinguishes its conversation from others.
     pub(super) conversation: &'a str,
-    /// How many messages of the model came before it.
+    /// Number of the model's messages before it.
     pub(super) turn: usize,
     pub(super) said: &'a [Say],
     pub(super) stop: Stop,
 }
 
 impl Message<'_> {
-    /// Names what is at `index` in it.
+    /// Returns an id for the part at `index`.
     fn id(&self, prefix: &str, index: usize) -> String {
         format!("{prefix}_{}{}_{index}", self.conversation, self.turn)
     }
@@ -58,7 +58,7 @@ impl Message<'_> {
         self.said.iter().any(is_call)
     }
 
-    /// Says why it ends, in the words for: done, wanting its tools, at its limit, refused.
+    /// Returns the word for why it ends: done, waiting for tools, at the limit, refused.
     fn reason(&self, [done, calls, length, refused]: [&'static str; 4]) -> &'static str {
         match self.stop {
             Stop::Done if self.has_calls() => calls,
@@ -77,14 +77,14 @@ impl Wire {
             _ if plain.ends_with("/v1/messages") => Some(Wire::Anthropic),
             _ if plain.ends_with("/chat/completions") => Some(Wire::OpenAi),
             _ if plain.ends_with("/responses") => Some(Wire::Responses),
-            // `generateContent`, and the same as a stream.
+            // `generateContent`, and `streamGenerateContent`.
             _ if plain.to_lowercase().ends_with("generatecontent") => Some(Wire::Gemini),
             _ if plain.ends_with("/api/chat") => Some(Wire::Ollama),
             _ => None,
         }
     }
 
-    /// The type of its streams.
+    /// Returns the content type of streams.
     pub(super) fn stream_type(self) -> &'static str {
         match self {
             Wire::Ollama => "application/x-ndjson",
@@ -92,7 +92,7 @@ impl Wire {
         }
     }
 
-    /// Writes a message, whole or as a stream, with the type of what is written.
+    /// Writes a message, complete or as a stream; returns its content type and text.
     pub(super) fn write(self, streamed: bool, message: &Message<'_>) -> (&'static str, String) {
         let whole = match self {
             Wire::Anthropic if !streamed => anthropic::whole(message),
@@ -113,7 +113,7 @@ impl Wire {
         }
     }
 
-    /// The answer to a side request: one for a title, the next speaker and the like.
+    /// Returns the answer to a side request, for a title, the next speaker and the like.
     pub(super) fn side_answer(self) -> &'static str {
         match self {
             Wire::Gemini => gemini::DECIDED,
@@ -121,7 +121,7 @@ impl Wire {
         }
     }
 
-    /// The messages of a request.
+    /// Returns the messages of a request.
     pub(super) fn messages(self, body: &Value) -> &[Value] {
         match self {
             Wire::Gemini => items(body, "contents"),
@@ -130,7 +130,7 @@ impl Wire {
         }
     }
 
-    /// Whether the model has said the message.
+    /// Returns whether the message is the model's.
     pub(super) fn is_by_model(self, message: &Value) -> bool {
         match self {
             Wire::Gemini => message["role"] == "model",
@@ -139,13 +139,13 @@ impl Wire {
         }
     }
 
-    /// Messages of the model in a request.
+    /// Returns the number of the model's messages in a request.
     pub(super) fn turn(self, body: &Value) -> usize {
         let messages = self.messages(body).iter();
         messages.filter(|message| self.is_by_model(message)).count()
     }
 
-    /// The results of calls in one message.
+    /// Returns the results of calls in a message.
     pub(super) fn results(self, message: &Value) -> Vec<ToolResult> {
         let result = |id: &Value, text: String| ToolResult {
             id: id.as_str().unwrap_or_default().to_owned(),
@@ -167,7 +167,7 @@ impl Wire {
         }
     }
 
-    /// Names of the tools that a request offers.
+    /// Returns the names of the tools that a request offers.
     pub(super) fn tools(self, body: &Value) -> Vec<&str> {
         let tools = items(body, "tools").iter();
         match self {
@@ -187,7 +187,7 @@ impl Wire {
     }
 }
 
-/// A whole message as it is streamed; `turn` names its calls.
+/// Returns a complete message as a stream; `turn` is used in the ids of its calls.
 pub fn stream(wire: Wire, turn: usize, said: &[Say], stop: Stop) -> String {
     wire.stream(&Message {
         model: "scripted",
@@ -198,7 +198,7 @@ pub fn stream(wire: Wire, turn: usize, said: &[Say], stop: Stop) -> String {
     })
 }
 
-/// Answers a request that asks for no message.
+/// Returns the answer to a request that is not for a message.
 pub(super) fn other_request(method: &str, path: &str) -> Answer {
     if method == "HEAD" {
         return Answer::empty();
@@ -215,7 +215,7 @@ pub(super) fn other_request(method: &str, path: &str) -> Answer {
     Answer::missing(&json!({"type": "error", "error": error}))
 }
 
-/// A text in two pieces, cut at a letter.
+/// Splits a text into two pieces at a character boundary.
 fn halves(text: &str) -> impl Iterator<Item = &str> {
     let mut at = text.len() / 2;
     while !text.is_char_boundary(at) {
@@ -225,7 +225,7 @@ fn halves(text: &str) -> impl Iterator<Item = &str> {
     [head, tail].into_iter()
 }
 
-/// All text in `content`, which is a string or a list of blocks, tool results included.
+/// Returns all text in `content`, a string or a list of blocks, including tool results.
 pub(super) fn text_of(content: &Value) -> String {
     let part = |block: &Value| match word(block, "type") {
         "tool_result" => text_of(&block["content"]),

@@ -1,4 +1,4 @@
-//! Arguments as models write them, and what the tools say of themselves.
+//! Arguments as models write them, and the tools' descriptions of themselves.
 
 use interlock_tools::{Arguments, Tool};
 use serde_json::json;

@@ -1,4 +1,4 @@
-//! Requests, to servers that answer as the test says.
+//! Requests to scripted servers.
 
 use std::{
     io::{BufRead as _, BufReader, Read as _, Write as _},
@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 
 use crate::room::Room;
 
-/// One request as a server got it.
+/// A request as received by a server.
 #[derive(Debug, Clone, Default)]
 struct Got {
     first: String,
@@ -20,14 +20,14 @@ struct Got {
     body: String,
 }
 
-/// A server that gives these answers, one a connection, and tells what it got.
+/// A server that sends these responses, one per connection, and reports the requests.
 struct Server {
     address: String,
     got: Receiver<Got>,
 }
 
 impl Server {
-    /// `{at}` in an answer is the server's own address.
+    /// `{at}` in a response is replaced by the server's own address.
     fn with(answers: &[&str]) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = format!("http://{}", listener.local_addr().unwrap());
@@ -206,7 +206,7 @@ fn a_body_meant_for_one_server_does_not_reach_another() {
         ]);
         let end = ask(&json!({"url": server.address, "method": "POST", "body": "b"}));
         assert_eq!(end.code, Some(Code::Redirect), "{status}: {end:?}");
-        // On the same server the body goes along.
+        // On the same server, the body is sent, too.
         assert_eq!(
             (server.next().body, server.next().body),
             ("b".into(), "b".into())
@@ -293,7 +293,7 @@ fn a_server_that_never_answers_is_left() {
     let room = Room::new();
     let cancel = room.cancel.clone();
     let waiting = thread::spawn(move || {
-        // Both connections are there; the second call waits for its answer.
+        // Both connections are open; the second call waits for its response.
         let _first = listener.accept().unwrap();
         let _second = listener.accept().unwrap();
         cancel.cancel();

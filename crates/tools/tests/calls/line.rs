@@ -1,4 +1,4 @@
-//! Shell lines: cancelled, told about while they run, and what comes after them.
+//! Shell lines: cancelled, reported on while they run, and what follows them.
 
 use std::sync::Mutex;
 
@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use crate::room::Room;
 
-/// Runs a line, and gives `progress` what is told meanwhile.
+/// Runs a line, and passes its progress to `progress`.
 fn told(room: &Room, input: &Value, progress: &(dyn Fn(Progress<'_>) + Sync)) -> ToolEnd {
     let arguments = Arguments::of(input.clone()).unwrap();
     let call = room.proposed(Tool::Bash, &arguments);
@@ -31,7 +31,7 @@ fn told(room: &Room, input: &Value, progress: &(dyn Fn(Progress<'_>) + Sync)) ->
 #[test]
 fn a_line_is_cancelled_from_another_thread() {
     let room = Room::new();
-    // The first that it prints has it cancelled.
+    // Its first output cancels it.
     let end = told(
         &room,
         &json!({"command": "echo on; exec sleep 7001"}),
@@ -81,7 +81,7 @@ fn how_far_a_line_is_held_is_told_while_it_runs() {
     assert!(held.changed.is_empty());
 }
 
-/// It is killed five seconds after it was asked to end; what comes after it is done all the same.
+/// It is killed five seconds after it was asked to end; the later steps are performed anyway.
 #[test]
 fn a_line_that_does_not_listen_is_killed_and_what_it_changed_is_put_back() {
     let room = Room::new();

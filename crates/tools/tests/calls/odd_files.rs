@@ -1,4 +1,4 @@
-//! Files of a kind that no case file can describe.
+//! Files of kinds that case files cannot describe.
 
 use std::{
     ffi::OsStr,
@@ -63,7 +63,7 @@ fn of_a_large_text_the_first_lines_are_shown() {
         "{}",
         end.text
     );
-    // It was not read to its end, so it does not count as read.
+    // It was not read completely, so it does not count as read.
     let edit = json!({"file_path": "large.txt", "old_string": "a", "new_string": "b"});
     let (_, end) = room.call(Tool::Edit, &edit);
     assert_eq!(end.code, Some(Code::TooLarge));

@@ -1,4 +1,4 @@
-//! Edits and searches beside the plainest way to do the same.
+//! Edits and searches compared with the simplest implementation.
 
 use std::fs;
 
@@ -8,7 +8,7 @@ use serde_json::json;
 
 use crate::room::Room;
 
-/// Replaces by looking at every place, one after the other.
+/// Replaces by checking every position, one after the other.
 fn replaced(text: &str, old: &str, new: &str, all: bool) -> Result<String, Code> {
     if old == new {
         return Err(Code::NoChange);
@@ -61,7 +61,7 @@ proptest! {
             Ok(wanted) => {
                 prop_assert_eq!(end.code, None);
                 prop_assert_eq!(&after, &wanted);
-                // As many lines as its facts say, or fewer.
+                // As many lines as in its facts, or fewer.
                 let changed = changed_lines(&text, &after);
                 prop_assert!(call.facts.edit_lines.unwrap() >= changed, "{} of {}", changed, call.facts.edit_lines.unwrap());
             }
@@ -119,8 +119,8 @@ proptest! {
     }
 }
 
-/// Lines that are in one text and not in the other, the larger of both ways; as facts count
-/// them, without the ends of lines.
+/// Returns the number of lines that are in one text and not in the other, in the direction with more of them; counted
+/// like facts, without line ends.
 fn changed_lines(old: &str, new: &str) -> u64 {
     let only = |one: &str, other: &str| {
         let mut rest: Vec<&str> = other.lines().collect();

@@ -1,4 +1,4 @@
-//! What a person is shown before they say yes.
+//! The summary that a person sees before approving.
 
 use interlock_facts::RealDisk;
 use interlock_tools::{Arguments, Secrets, Tool};

@@ -1,4 +1,4 @@
-//! Carries one line as `interlock exec --planned` does, for tests of this crate.
+//! Runs one line as `interlock exec --planned` does, for tests of this crate.
 
 use std::process::ExitCode;
 

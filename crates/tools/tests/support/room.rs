@@ -1,4 +1,4 @@
-//! A project, a place outside it, a temporary directory, and calls made there.
+//! A project, a place outside it, a temporary directory, and calls in them.
 #![allow(dead_code, reason = "each test uses what it needs of it")]
 
 use std::{
@@ -23,8 +23,8 @@ use interlock_testkit::room::no_temporary;
 use interlock_tools::{Arguments, Carrier, Datasource, Seen, Tool, ToolContext, ToolEnd};
 use serde_json::Value;
 
-/// A project `p`, a place `out` outside it, a temporary directory `tmp`, a datasource `docs`,
-/// and Interlock's state in `state`.
+/// A project `p`, a place `out` outside it, a temporary directory `tmp`, a datasource `docs`, and Interlock's state in
+/// `state`.
 pub(crate) struct Room {
     _kept: tempfile::TempDir,
     pub(crate) path: PathBuf,
@@ -41,7 +41,7 @@ impl Room {
     pub(crate) fn new() -> Self {
         let kept = tempfile::Builder::new()
             .prefix("room")
-            // Every line may write in a temporary place.
+            // Every line may write in temporary directories.
             .tempdir_in(no_temporary(Path::new(env!("CARGO_TARGET_TMPDIR"))))
             .unwrap();
         let path = kept.path().canonicalize().unwrap();
@@ -74,7 +74,7 @@ impl Room {
         text.replace("{room}", self.path.to_str().unwrap())
     }
 
-    /// Makes a file, a link (`-> `), a directory (name ending with `/`) or a pipe (`<pipe>`).
+    /// Creates a file, a link (`-> `), a directory (name ending with `/`) or a pipe (`<pipe>`).
     pub(crate) fn make(&self, name: &str, content: &str) {
         let path = self.path.join(name);
         if name.ends_with('/') {
@@ -125,7 +125,7 @@ impl Room {
         (call, end)
     }
 
-    /// Runs a call by facts that were found before.
+    /// Runs a call by facts that were derived before.
     pub(crate) fn run(&self, tool: Tool, arguments: &Arguments, facts: &CallFacts) -> ToolEnd {
         let plan = self.plan(arguments);
         let carrier = plan.as_ref().map(|plan| Carrier {
@@ -142,7 +142,7 @@ impl Room {
         )
     }
 
-    /// Returns what a call is given, but for what carries a line.
+    /// Returns the context of a call, without the program that runs lines.
     pub(crate) fn context<'a>(&'a self, facts: &'a CallFacts) -> ToolContext<'a> {
         ToolContext {
             call_context: &self.call_context,
@@ -157,12 +157,12 @@ impl Room {
         }
     }
 
-    /// Returns what carries a line here.
+    /// Returns the program that runs lines in these tests.
     pub(crate) fn program() -> &'static Path {
         Path::new(env!("CARGO_BIN_EXE_carry-line"))
     }
 
-    /// Makes the plan of a call's line.
+    /// Returns the plan of a call's line.
     pub(crate) fn plan(&self, arguments: &Arguments) -> Option<Plan> {
         let root = Path::new(&self.call_context.project_root);
         let text = arguments.value().get("command").and_then(Value::as_str)?;
@@ -184,7 +184,7 @@ impl Room {
         Some(plan_for_person(&environment, &[], &asked).unwrap())
     }
 
-    /// Returns everything below the room, with what tells a change.
+    /// Returns everything below the room, in a form that shows any change.
     pub(crate) fn tree(&self) -> BTreeMap<String, String> {
         let mut tree = BTreeMap::new();
         self.add(&self.path, &mut tree);
@@ -212,7 +212,7 @@ impl Room {
     }
 }
 
-/// A state that lists these tools and nothing else.
+/// Returns a policy that lists these tools and nothing else.
 pub(crate) fn policy(tools: &[&str]) -> Policy {
     Policy {
         allowed_tools: Some(tools.iter().map(|tool| (*tool).to_owned()).collect()),
@@ -220,7 +220,7 @@ pub(crate) fn policy(tools: &[&str]) -> Policy {
     }
 }
 
-/// Returns the tool that a test names: CodeMie's `bash` and `Bash` are two.
+/// Returns the tool with a name in tests: CodeMie's `bash` and `Bash` are two tools.
 pub(crate) fn named(name: &str) -> Tool {
     Tool::named(&Tool::PIPELINE, name)
         .or_else(|| Tool::named(&Tool::CODEMIE, name))

@@ -93,7 +93,7 @@ fn ready(machine: &Machine, run: &Run, path: &FramePath, transition: &Transition
     somewhere && guards_hold(machine, run, path, transition)
 }
 
-/// Tells whether every guard of `transition` holds now at `path`.
+/// Returns whether every guard of `transition` holds now at `path`.
 pub(crate) fn guards_hold(
     machine: &Machine,
     run: &Run,

@@ -1,14 +1,15 @@
-//! The agent beside a person: it proposes calls to the hook of Claude Code, and does what passes.
+//! The agent beside a person: it proposes calls to the hook of Claude Code, and performs the allowed ones.
 
 use std::process::Output;
 
 use interlock_testkit::{interlock::before_tool, room::Room};
 use serde_json::{Value, json};
 
-/// The session of every agent, unless it says another.
+/// The default session of an agent.
 const SESSION: &str = "4fc69d00-c3af-4ab0-915d-82c1c40d073c";
 
-/// Does one call: `Read a.py`, `Edit a.py OLD NEW`, `Write a.py TEXT`, `Bash npm test`. What is refused is not done.
+/// Makes one call: `Read a.py`, `Edit a.py OLD NEW`, `Write a.py TEXT`, `Bash npm test`. A refused call is not
+/// performed.
 pub(super) fn propose(room: &Room, call: &str, number: usize) -> Result<(), String> {
     let (tool, words) = call.split_once(' ').unwrap_or((call, ""));
     let id = format!("toolu_{number}");
@@ -35,7 +36,7 @@ pub(super) fn propose(room: &Room, call: &str, number: usize) -> Result<(), Stri
     hook(room, &told).map(drop)
 }
 
-/// Returns what a tool is called with.
+/// Returns the input of a tool.
 fn input(room: &Room, tool: &str, words: &str) -> Value {
     if tool == "Bash" {
         return json!({"command": words});
@@ -54,7 +55,7 @@ fn input(room: &Room, tool: &str, words: &str) -> Value {
     }
 }
 
-/// Does what passed, and returns the exit code.
+/// Performs an allowed call, and returns the exit code.
 fn done(room: &Room, tool: &str, input: &Value) -> Result<i32, String> {
     let text = |name: &str| input.get(name).and_then(Value::as_str).unwrap_or_default();
     if tool == "Bash" {

@@ -1,4 +1,4 @@
-//! Lines without what differs from one run of a command to the next.
+//! Normalizes lines by removing what differs between runs of a command.
 
 use std::path::PathBuf;
 
@@ -7,7 +7,7 @@ use interlock_testkit::room::Room;
 /// Stands for the rest of a line, or for lines.
 const REST: char = '…';
 
-/// The directories of a room, which the pages call by other names.
+/// The directories of a room, which have other names on the pages.
 pub(super) struct Normal {
     places: [(PathBuf, &'static str); 4],
 }
@@ -24,7 +24,7 @@ impl Normal {
         }
     }
 
-    /// Returns a line with names in place of times, durations, ids, digests and directories, and with no column of spaces.
+    /// Replaces times, durations, ids, digests and directories by names, and columns of spaces by two spaces.
     pub(super) fn line(&self, line: &str) -> String {
         let mut line = line.trim_end().to_owned();
         for (path, name) in &self.places {
@@ -51,7 +51,7 @@ impl Normal {
     }
 }
 
-/// Returns what a line is about whose rest depends on the kernel, the desktop and the programs of the machine.
+/// Returns the subject of a line whose rest depends on the kernel, the desktop and the programs of the machine.
 fn of_the_machine(line: &str) -> Option<&str> {
     [
         "shell:",
@@ -65,7 +65,7 @@ fn of_the_machine(line: &str) -> Option<&str> {
     .find(|what| line.contains(what))
 }
 
-/// Makes two spaces of more, unless a line begins with them.
+/// Reduces several spaces to two, unless a line begins with them.
 fn columns(text: &str, is_begin: bool) -> String {
     let spaces = text.len() - text.trim_start_matches(' ').len();
     match spaces > 2 && !is_begin {
@@ -74,7 +74,7 @@ fn columns(text: &str, is_begin: bool) -> String {
     }
 }
 
-/// Returns what is said of a word that differs with each run, or the word.
+/// Returns the name for a word that differs between runs, or the word itself.
 fn named<'a>(word: &'a str, after: &str) -> &'a str {
     let is_lower = word
         .bytes()
@@ -111,7 +111,7 @@ fn named<'a>(word: &'a str, after: &str) -> &'a str {
     }
 }
 
-/// Tells whether lines are the printed ones, in which `…` stands for lines, or in a line for text.
+/// Returns whether lines match the printed ones, in which `…` stands for lines, or within a line for text.
 pub(super) fn fits(lines: &[String], printed: &[String]) -> bool {
     let Some((first, rest)) = printed.split_first() else {
         return lines.is_empty();
@@ -125,7 +125,7 @@ pub(super) fn fits(lines: &[String], printed: &[String]) -> bool {
     is_like(line, first) && fits(others, rest)
 }
 
-/// Tells whether a line is as printed.
+/// Returns whether a line matches the printed one.
 pub(super) fn is_like(line: &str, printed: &str) -> bool {
     let Some((begin, rest)) = printed.split_once(REST) else {
         return line == printed;

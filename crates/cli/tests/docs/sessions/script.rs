@@ -1,4 +1,4 @@
-//! What a page's commands need besides what the page says.
+//! The needs of a page's commands besides what the page shows.
 
 use std::{collections::BTreeMap, fs};
 
@@ -10,25 +10,25 @@ use super::super::pages::repository;
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Script {
-    /// Shell commands that are run in the project before the first command of the page.
+    /// Shell commands that run in the project before the first command of the page.
     #[serde(default)]
     pub(super) prepare: String,
     /// Why no command of the page is run here.
     #[serde(default)]
     pub(super) not_run: Option<NotRun>,
-    /// The commands that need something, in the order of the page.
+    /// The commands with additional needs, in the order of the page.
     #[serde(default)]
     pub(super) steps: Vec<Step>,
-    /// What prints the texts of the page that are not sessions, in the order of the page.
+    /// The sources of the page's texts that are not sessions, in the order of the page.
     #[serde(default)]
     pub(super) shown: Vec<Shown>,
 }
 
-/// What prints a text of a page.
+/// The source of a text on a page.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Shown {
-    /// Shell commands, of which the output has the lines of the text.
+    /// Shell commands whose output contains the lines of the text.
     #[serde(default)]
     pub(super) from: String,
     /// Why the text is not compared here.
@@ -36,25 +36,25 @@ pub(super) struct Shown {
     pub(super) not_run: Option<NotRun>,
 }
 
-/// What one command needs.
+/// The needs of one command.
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Step {
-    /// The command as the page has it.
+    /// The command as written on the page.
     pub(super) at: String,
     /// Whether it begins in a new project and a new home.
     #[serde(default)]
     pub(super) fresh: bool,
-    /// Shell commands that are run before it, as nobody sees them on the page. `agent TOOL …` is a call that an agent proposes.
+    /// Shell commands that run before it, invisible on the page. `agent TOOL …` is a call that an agent proposes.
     #[serde(default)]
     pub(super) prepare: String,
-    /// What is typed once the last line of the screen holds a text.
+    /// Keys to type once the last line of the screen contains a text.
     #[serde(default)]
     pub(super) keys: Vec<Keys>,
     /// The exit code.
     #[serde(default)]
     pub(super) exit: i32,
-    /// Words of the command that stand for others, and shell commands that print those: `01k` for a run.
+    /// Placeholders in the command, such as `01k` for a run, and shell commands that print their values.
     #[serde(default)]
     pub(super) with: BTreeMap<String, String>,
     /// Why the command is not run here.
@@ -89,7 +89,8 @@ impl Script {
     }
 }
 
-/// Asserts that a test is there, written as `crates/cli/tests/prove.rs::name_of_the_test`, or a folder of cases: `tests/cases/shell/`.
+/// Checks that a test exists, written as `crates/cli/tests/prove.rs::name_of_the_test`, or a folder of cases:
+/// `tests/cases/shell/`.
 pub(crate) fn expect_test(whose: &str, test: &str) {
     let (file, name) = test.split_once("::").unwrap_or((test, ""));
     let path = repository().join(file);

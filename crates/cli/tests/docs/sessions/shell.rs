@@ -1,4 +1,4 @@
-//! A person's shell in a project of their own.
+//! A person's shell in a separate project.
 
 use std::{
     ffi::OsString,
@@ -28,25 +28,26 @@ const CLIENTS: [&str; 6] = [
     "opencode",
 ];
 
-/// `program NAME TEXT` puts a script on the `PATH`; `run` and `request` print the ids of the newest run and of what waits in it.
+/// `program NAME TEXT` puts a script on the `PATH`; `run` and `request` print the ids of the newest run and of its
+/// pending request.
 const WORDS: &str = r#"
 program() { printf '#!/bin/sh\n%s\n' "$2" > "$HOME/../bin/$1"; chmod +x "$HOME/../bin/$1"; }
 run() { interlock runs --all --json | grep -o '"run":"[^"]*"' | cut -d'"' -f4 | sort | tail -n 1; }
 request() { interlock status | grep -o 'a[0-9]* approval' | cut -d' ' -f1; }
 "#;
 
-/// A shell, where it is.
+/// A shell, with its current directory.
 pub(super) struct Shell {
     pub(super) room: Room,
     directory: PathBuf,
-    /// How many calls the agent has proposed.
+    /// Number of calls that the agent has proposed.
     calls: usize,
     /// The files that the page has shown.
     placed: Vec<(String, String)>,
 }
 
 impl Shell {
-    /// Makes a project and a home, and runs `prepare` in the project.
+    /// Creates a project and a home, and runs `prepare` in the project.
     pub(super) fn new(prepare: &str) -> Shell {
         let room = Room::new().unwrap();
         let program = std::path::Path::new(env!("CARGO_BIN_EXE_interlock"));
@@ -64,7 +65,7 @@ impl Shell {
         shell
     }
 
-    /// Begins in another project and another home, with the files that the page has shown.
+    /// Begins with another project and another home, with the files that the page has shown.
     pub(super) fn begin_anew(&mut self, prepare: &str) {
         let placed = std::mem::take(&mut self.placed);
         *self = Shell::new(prepare);
@@ -73,7 +74,7 @@ impl Shell {
         }
     }
 
-    /// Writes the file that a block shows, if its first line names one; a workflow lies where its `id` is found.
+    /// Writes the file that a block shows, if its first line names one; a workflow is put where its `id` is found.
     pub(super) fn place(&mut self, block: &Block) {
         let first = block.text.lines().next().unwrap_or_default();
         let named = first.strip_prefix("# ").filter(|name| !name.contains(' '));
@@ -93,7 +94,7 @@ impl Shell {
         self.placed.push((path, text));
     }
 
-    /// Runs shell commands at a terminal, and has the agent propose the calls between them; nothing is compared.
+    /// Runs shell commands at a terminal, and makes the agent's calls between them; nothing is compared.
     pub(super) fn prepare(&mut self, commands: &str) -> Result<(), String> {
         let mut waiting = String::new();
         for line in commands.lines() {
@@ -119,7 +120,7 @@ impl Shell {
         }
     }
 
-    /// Puts the words that a page makes up in the words of this run.
+    /// Replaces the placeholders of a page by the values of this run.
     pub(super) fn filled(&self, command: &str, step: &Step) -> String {
         let mut filled = command.to_owned();
         for (word, from) in &step.with {
@@ -130,7 +131,7 @@ impl Shell {
         filled
     }
 
-    /// Runs a command at a terminal; returns its exit code and what is on the screen.
+    /// Runs a command at a terminal; returns its exit code and the text of the screen.
     pub(super) fn run(&mut self, command: &str, step: &Step) -> Result<(i32, String), String> {
         if let Some(directory) = command.strip_prefix("cd ") {
             self.directory.push(directory);
@@ -141,18 +142,18 @@ impl Shell {
         at_a_terminal(&bash, &step.keys)
     }
 
-    /// Returns what shell commands print that nobody sees on the page.
+    /// Returns the output of shell commands that are invisible on the page.
     pub(super) fn printed(&self, commands: &str) -> String {
         let output = self.bash(commands).output().unwrap();
         String::from_utf8_lossy(&output.stdout).into_owned()
     }
 
-    /// Goes back to the project.
+    /// Returns to the project.
     pub(super) fn leave(&mut self) {
         self.directory = self.room.project();
     }
 
-    /// A shell for what nobody sees on the page.
+    /// Returns a shell for commands that are invisible on the page.
     fn bash(&self, commands: &str) -> Command {
         let mut bash = self.command("bash");
         bash.args(["-euc", &format!("{WORDS}\n{commands}")]);
@@ -174,7 +175,7 @@ impl Shell {
     }
 }
 
-/// Returns a `PATH` on which no client of this machine is: a page has only those that its script makes.
+/// Returns a `PATH` without any client of this machine: a page has only those that its script creates.
 fn path(room: &Room) -> OsString {
     let all = std::env::var_os("PATH").unwrap_or_default();
     let has = |directory: &Path, name: &str| directory.join(name).exists();
@@ -185,7 +186,7 @@ fn path(room: &Room) -> OsString {
     std::env::join_paths(std::iter::once(room.path("bin")).chain(kept)).unwrap()
 }
 
-/// Runs a program at a terminal to its end; returns its exit code and what is on the screen.
+/// Runs a program at a terminal to its end; returns its exit code and the text of the screen.
 fn at_a_terminal(program: &Command, keys: &[Keys]) -> Result<(i32, String), String> {
     let said = |error: std::io::Error| error.to_string();
     let mut terminal = Terminal::start(program, SIZE.0, SIZE.1).map_err(said)?;
@@ -198,18 +199,18 @@ fn at_a_terminal(program: &Command, keys: &[Keys]) -> Result<(i32, String), Stri
         terminal.press(&keys.press).map_err(said)?;
     }
     if keys.is_empty() {
-        // A command that asks after all is told that nobody answers.
+        // A command that asks unexpectedly gets the end of the input.
         terminal.press("\u{4}").map_err(said)?;
     }
     let status = terminal.end().map_err(said)?;
     let screen = terminal.screen();
-    // What the terminal itself shows of Ctrl-C.
+    // The terminal's own echo of Ctrl-C.
     let screen = screen
         .trim_end()
         .trim_end_matches("^C")
         .trim_end()
         .to_owned();
-    // As a shell counts the end by a signal.
+    // As a shell reports the end by a signal.
     let by_signal = || status.signal().map(|signal| 128 + signal);
     Ok((status.code().or_else(by_signal).unwrap_or(-1), screen))
 }

@@ -1,4 +1,4 @@
-//! What else decides in Codex: hooks, rules, profiles and trust.
+//! Other deciders in Codex: hooks, rules, profiles and trust.
 
 use std::fs;
 use std::path::Path;
@@ -15,7 +15,7 @@ fn codex_hook(guarded: &Guarded, path: &Path, more: &Value, first: bool) {
             output[name] = value.clone();
         }
     }
-    // Of several that change the input, the last one to end counts.
+    // Of several hooks that change the input, the last one to end counts.
     let line = says(guarded, &json!({"hookSpecificOutput": output}), 1);
     let entry = json!({"hooks": [{"type": "command", "command": line}]});
     add(path, "PreToolUse", entry, first);

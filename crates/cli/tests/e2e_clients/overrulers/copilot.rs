@@ -1,4 +1,4 @@
-//! What else decides in Copilot CLI: hooks, plugins, extensions and trust.
+//! Other deciders in Copilot CLI: hooks, plugins, extensions and trust.
 
 use std::path::Path;
 

@@ -1,4 +1,4 @@
-//! What else decides in Gemini CLI: hooks, extensions, policies and settings.
+//! Other deciders in Gemini CLI: hooks, extensions, policies and settings.
 
 use std::path::Path;
 

@@ -1,4 +1,4 @@
-//! What else decides in opencode: plugins, tools of one's own, and options.
+//! Other deciders in opencode: plugins, custom tools, and options.
 
 use super::{Fate, Way, all, change, nothing, project, put, way, workflow};
 use crate::e2e_clients::guarded::Guarded;
@@ -83,7 +83,7 @@ fn what_else_decides_in_opencode() {
     all(Client::Opencode, &OPENCODE);
 }
 
-/// A plugin that was accepted may still not change what was judged.
+/// Even an accepted plugin may not change a judged call.
 #[test]
 fn an_accepted_plugin_of_opencode_cannot_change_a_judged_call() {
     let guarded = Guarded::new(Client::Opencode, &[("a.txt", "one\n")]);

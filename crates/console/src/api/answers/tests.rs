@@ -1,4 +1,4 @@
-//! What comes between the look at a run and the entry in its log.
+//! Events recorded between a person's look at a run and the answer.
 
 #![expect(clippy::unwrap_used, reason = "a failed test panics")]
 
@@ -11,7 +11,7 @@ use crate::shared::Settings;
 
 const FLOW: &str = "id: w\ninitial: a\nstates:\n  a: {on: {NEXT: end}}\n  end: {type: final}\n";
 
-/// A console of a run that stands still because a protected file was changed.
+/// Returns a console with a run that is paused because a protected file was changed.
 fn standing(folder: &std::path::Path) -> (Shared, RunId) {
     let home = Home::at(folder.join("state"));
     let [name, text] = ["w.yaml", FLOW].map(str::to_owned);
@@ -35,7 +35,7 @@ fn standing(folder: &std::path::Path) -> (Shared, RunId) {
     (shared, run)
 }
 
-/// Has another process report a change of a protected file.
+/// Reports a change of a protected file, as another process would.
 fn reports(shared: &Shared, run: &RunId, path: &str, digest: &str) {
     let change = ProtectedChange {
         path: path.to_owned(),
@@ -64,12 +64,12 @@ fn yes_to(run: &Run) -> Sent {
 #[test]
 fn a_change_that_is_reported_while_a_yes_is_taken_is_not_accepted() {
     let folder = tempfile::tempdir().unwrap();
-    // The same file once more, and another one.
+    // The same file again, and another one.
     for path in ["/p/.envrc", "/p/.mcp.json"] {
         let (shared, run) = standing(&folder.path().join(path.replace('/', "_")));
         let mut opened = shared.open(&run).unwrap();
         let shown = yes_to(&opened.run);
-        // It comes when the digest has been compared already, and before anything is appended.
+        // The report arrives after the run was opened, and before anything is appended.
         reports(&shared, &run, path, "2");
         let problem = shared.accept_or_cancel(&mut opened, &shown).unwrap_err();
         assert_eq!(problem.code, "moved", "{path}");

@@ -23,7 +23,7 @@ use crate::{
 };
 
 impl Work<'_> {
-    /// Tells whether the region at `path` has to wait for others before its state begins.
+    /// Returns whether the region at `path` has to wait for others before its state begins.
     pub(in crate::decide) fn waits_at_join(&mut self, path: &FramePath) -> Result<bool, Refusal> {
         let Some(parent) = self.meets(path) else {
             return Ok(false);

@@ -18,7 +18,7 @@ pub(super) struct Arrows<'m> {
     pub(super) of_item: bool,
 }
 
-/// Tells whether an active region can still reach `at`.
+/// Returns whether an active region can still reach `at`.
 pub(super) fn may_come(arrows: &Arrows<'_>, holder: &Frame, but: &str, at: &StateName) -> bool {
     holder
         .open_regions()
@@ -26,7 +26,7 @@ pub(super) fn may_come(arrows: &Arrows<'_>, holder: &Frame, but: &str, at: &Stat
         .any(|region| leads_to(arrows, &region.frame.at, at))
 }
 
-/// Tells whether `from` leads to `to` by a path that does not pass through the active fork.
+/// Returns whether `from` leads to `to` by a path that does not pass through the active fork.
 fn leads_to(arrows: &Arrows<'_>, from: &StateName, to: &StateName) -> bool {
     let mut seen: BTreeSet<&StateName> = BTreeSet::new();
     let mut open = vec![from];

@@ -10,7 +10,7 @@ use crate::{
 };
 
 impl Work<'_> {
-    /// Tells whether a failure prevents further states from beginning.
+    /// Returns whether a failure prevents further states from beginning.
     pub(in crate::decide) fn is_failing(&self) -> bool {
         failure_below(self.machine, &self.run.root).is_some()
     }
@@ -36,7 +36,7 @@ impl Work<'_> {
         self.end_failing()
     }
 
-    /// Tells whether one more state may be active.
+    /// Returns whether one more state may be active.
     pub(in crate::decide) fn has_room(&self) -> bool {
         let Some(limit) = self.machine.limits.at_once else {
             return true;

@@ -65,7 +65,7 @@ fn event_of(code: &str) -> &'static str {
     }
 }
 
-/// Tells whether another attempt may succeed after a failure with `code`.
+/// Returns whether another attempt may succeed after a failure with `code`.
 fn may_mend(code: &str) -> bool {
     matches!(
         code,

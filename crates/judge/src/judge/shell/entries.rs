@@ -22,12 +22,12 @@ pub(super) fn entries<'a>(
     own.chain(person)
 }
 
-/// Tells whether an entry lists `command` and therefore covers what it runs and reaches.
+/// Returns whether an entry lists `command` and therefore covers what it runs and reaches.
 pub(in crate::judge) fn is_covered(context: JudgeContext<'_>, command: &SimpleCommand) -> bool {
     entries(context, command).any(|entry| beyond(entry, command).is_some())
 }
 
-/// Tells whether one of `entries` lists `command`.
+/// Returns whether one of `entries` lists `command`.
 pub(in crate::judge) fn is_listed(entries: &[CommandEntry], command: &SimpleCommand) -> bool {
     entries.iter().any(|entry| beyond(entry, command).is_some())
 }
@@ -144,7 +144,7 @@ fn tail_after<'a>(wanted: &[String], program: Program<'_>, rest: &'a [Word]) -> 
         .then_some(tail)
 }
 
-/// Tells whether `command` is permitted beside a listed command.
+/// Returns whether `command` is permitted beside a listed command.
 pub(in crate::judge) fn passes_beside(context: JudgeContext<'_>, command: &SimpleCommand) -> bool {
     match command.beside {
         Beside::Harmless | Beside::Filter => true,

@@ -35,7 +35,7 @@ pub(super) fn first<'a>(
         .find_map(|(index, command)| Some((command, uncovered(context, index, command)?)))
 }
 
-/// Tells whether `words` name `command`, and no word after them steers it.
+/// Returns whether `words` name `command`, and no word after them steers it.
 pub(in crate::judge) fn names_plainly(words: &[String], command: &SimpleCommand) -> bool {
     words_beyond(words, command).is_some_and(|beyond| steered(command, beyond).is_none())
 }

@@ -1,15 +1,15 @@
-//! The agents' programs, scripted: what reaches them, what becomes of their ends.
+//! The scripted programs of agents: their input, and the handling of their results.
 
 use super::*;
 
-/// Says its arguments, one a line in brackets, then its input and its folder.
+/// Prints its arguments, one per line in brackets, then its input and its folder.
 const SAY: &str = r#"for word in "$@"; do echo "[$word]"; done; echo "<$(cat)>"; pwd >&2"#;
 
 fn said(room: &Room, kind: &str, input: Value) -> String {
     done(room.carry(&order(kind, input)))
 }
 
-/// Writes words as the scripted programs say them.
+/// Writes words as the scripted programs print them.
 fn words(words: &[&str]) -> String {
     words.iter().map(|word| format!("[{word}]\n")).collect()
 }
@@ -228,7 +228,7 @@ fn a_custom_tool_refuses_what_its_schema_does() {
     assert_eq!(failed(room.carry(&absent)).code, 2);
 }
 
-/// A guard that lets a scripted agent say how its run ended.
+/// A guard with which a scripted agent reports the end of its run.
 struct Scripted(PathBuf);
 
 #[derive(Debug)]

@@ -1,8 +1,8 @@
-//! What runs beside a program, and its end.
+//! Processes beside a program, and their end.
 
 use super::*;
 
-/// Tells whether process `id` runs, one that has ended and was not waited for left out.
+/// Returns whether process `id` is running, and not a zombie.
 fn runs(id: &str) -> bool {
     fs::read_to_string(format!("/proc/{id}/stat")).is_ok_and(|stat| {
         !stat
@@ -154,7 +154,7 @@ fn a_group_that_outlived_its_runner_is_ended_by_the_next() {
         let text = format!(r#"{{"pid": {id}, "start": {start}, "boot": "{boot}"}}"#);
         fs::write(groups.join(name), text).unwrap();
     };
-    // Another process had the number, or the system was started anew since.
+    // Another process had the id, or the system was rebooted since.
     write("a.json", "1", &boot);
     write("b.json", &start, "another");
     fs::write(groups.join("c.json"), "{\"pid\": ").unwrap();

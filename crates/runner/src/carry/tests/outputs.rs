@@ -1,4 +1,4 @@
-//! What programs print.
+//! Outputs of programs.
 
 use super::*;
 use crate::output::KEPT_BYTES_MAX;

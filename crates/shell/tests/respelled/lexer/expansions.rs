@@ -1,9 +1,9 @@
-//! What begins with a dollar or a backquote, and the inside of double quotes.
+//! Expansions with a dollar or a backquote, and the inside of double quotes.
 
 use super::{Lexer, Part, PartKind};
 
 impl Lexer<'_> {
-    /// Reads the inside of double quotes and what closes them.
+    /// Parses the inside of double quotes and the closing quote.
     pub(super) fn quoted(&mut self, end: Option<u8>) -> Option<Vec<Part>> {
         let mut parts = Vec::new();
         loop {
@@ -81,7 +81,7 @@ impl Lexer<'_> {
         }
     }
 
-    /// Reads up to the `}` of `${`.
+    /// Parses up to the `}` of `${`.
     fn braces(&mut self) -> Option<()> {
         loop {
             match self.peek(0)? {
@@ -100,7 +100,7 @@ impl Lexer<'_> {
         }
     }
 
-    /// Reads arithmetic and what ends it; returns the expansions in it.
+    /// Parses arithmetic and its end; returns the expansions in it.
     pub(super) fn arithmetic(&mut self, end: &str) -> Option<Vec<Part>> {
         let mut parts = Vec::new();
         let mut open = 0_usize;

@@ -26,7 +26,7 @@ pub(super) fn tabs(line: &Line<'_>, edits: &mut Edits) {
         let is_quoted = line.of(word).contains(['\'', '"', '\\']);
         let inner = line.text.get(body.start..mark).unwrap_or_default();
         let is_tabbed = text.starts_with('\t') || text.contains("\n\t");
-        // A continued line is joined after its tabs are gone, or not, as the shell likes.
+        // Whether a continued line is joined after its tabs are removed depends on the shell.
         if line.of(operator).ends_with('-') || is_tabbed || !is_quoted && inner.contains("\\\n") {
             return;
         }

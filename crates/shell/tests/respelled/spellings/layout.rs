@@ -1,10 +1,10 @@
-//! Line feeds, blanks and continued lines.
+//! Line feeds, spaces and continued lines.
 
 use super::{Edit, Edits, Line};
 use crate::respelled::commands::lists;
 use crate::respelled::lexer::{Kind, RESERVED, Token};
 
-/// Calls `each` with the lists in which a line feed may stand for `;`.
+/// Calls `each` with the lists in which a line feed may replace `;`.
 fn plain_lists(line: &Line<'_>, each: &mut impl FnMut(&[Token])) {
     lists(&line.tokens, &mut |tokens| {
         let is_plain = !tokens.iter().any(|token| {
@@ -54,7 +54,7 @@ pub(super) fn semicolons(line: &Line<'_>, edits: &mut Edits) {
     });
 }
 
-/// Calls `each` with the blanks between two tokens that stand in one line.
+/// Calls `each` with the spaces between two tokens on one line.
 fn gaps(line: &Line<'_>, each: &mut impl FnMut(usize, usize, &Token, &Token)) {
     lists(&line.tokens, &mut |tokens| {
         for two in tokens.windows(2) {

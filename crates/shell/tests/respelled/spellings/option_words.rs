@@ -1,10 +1,10 @@
-//! Options with their values joined or apart.
+//! Options with their values joined or separate.
 
 use super::{Edit, Edits, Line};
 use crate::respelled::lexer::Token;
 use crate::respelled::options::{Options, options};
 
-/// Calls `each` with the words behind the name of each command whose options are known.
+/// Calls `each` with the words after the name of each command with known options.
 fn known(line: &Line<'_>, each: &mut impl FnMut(&'static Options, &[&Token])) {
     line.each_simple(&mut |tokens, simple| {
         let words: Vec<&Token> = simple
@@ -16,7 +16,7 @@ fn known(line: &Line<'_>, each: &mut impl FnMut(&'static Options, &[&Token])) {
         if let Some((known, behind)) = options(&texts) {
             let words = words.get(behind..).unwrap_or_default();
             let end = words.iter().position(|word| line.of(word) == "--");
-            // Where options end at the first operand, what follows is none.
+            // If options end at the first operand, the words after it are not options.
             let first = if known.stops {
                 let mut takes = false;
                 words.iter().position(|word| {
@@ -57,7 +57,7 @@ pub(super) fn joined(line: &Line<'_>, edits: &mut Edits) {
 }
 
 impl Line<'_> {
-    /// Returns the values that stand in a word of their own behind an option.
+    /// Returns the option values that are separate words.
     pub(crate) fn values(&self) -> Vec<String> {
         let mut values = Vec::new();
         known(self, &mut |known, words| {

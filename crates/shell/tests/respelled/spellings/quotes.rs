@@ -39,11 +39,11 @@ impl Quotes {
     }
 }
 
-/// Words that a declaring builtin takes for assignments.
+/// Words that a declaring builtin treats as assignments.
 const DECLARES: &[&str] = &["export", "declare", "typeset", "local", "readonly", "alias"];
 
 pub(super) fn quotes(line: &Line<'_>, edits: &mut Edits, how: Quotes) {
-    // What a substitution gives is known of programs that are written plainly, and `|| exit` is when it is.
+    // The output of a substitution is known only for plainly written programs, and so is `|| exit`.
     let is_plain =
         line.text.contains(['`', '$']) && line.text.contains("$(") || line.text.contains("exit");
     line.each_simple(&mut |tokens, simple| {
@@ -120,7 +120,7 @@ fn quoted(line: &Line<'_>, part: &Part, parts: usize, edits: &mut Edits, how: Qu
         }
         _ => return,
     };
-    // `\"` of quotes that hold a dollar alone.
+    // `\"` in quotes that contain only a dollar.
     if matches!(part.kind, PartKind::Double(_)) && text.contains(['$', '`']) {
         return;
     }

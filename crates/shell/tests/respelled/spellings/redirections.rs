@@ -1,4 +1,4 @@
-//! Redirections in other words and at other places.
+//! Redirections in other forms and at other places.
 
 use super::{Edit, Edits, Line};
 use crate::respelled::commands::lists;
@@ -77,7 +77,7 @@ pub(super) fn numbered(line: &Line<'_>, edits: &mut Edits) {
             ">&" => return,
             _ => return,
         };
-        // The end of a word before it would be taken for the number.
+        // The end of the preceding word would be taken for the number.
         let is_apart = line.text.get(..operator.start).is_some_and(|before| {
             before.is_empty() || before.ends_with([' ', '\n', ';', '|', '&', '('])
         });
@@ -124,7 +124,7 @@ fn moved(line: &Line<'_>, edits: &mut Edits, order: fn(&str, &str) -> String) {
         let Some((first, last)) = simple.ends() else {
             return;
         };
-        // A descriptor with a name is known behind a word alone.
+        // A named descriptor is recognized only after a word.
         let is_named = |at: &usize| {
             let operator = tokens.get(*at);
             operator.is_some_and(|operator| line.of(operator).starts_with('{'))

@@ -8,7 +8,7 @@ pub(super) fn backquotes(line: &Line<'_>, edits: &mut Edits) {
         let text = line.part(part);
         if matches!(part.kind, PartKind::Command(_))
             && let Some(inner) = text.strip_prefix("$(").and_then(|text| text.strip_suffix(')'))
-            // What a quote means between backquotes in double quotes is not the same for every shell.
+            // The meaning of a quote within backquotes in double quotes differs between shells.
             && !(quoted && inner.contains(['"', '\\', '`']))
         {
             let inner = inner.replace('\\', "\\\\").replace('`', "\\`");

@@ -3,7 +3,7 @@
 use super::quotes::is_quotable;
 use super::{Edit, Edits, Line};
 
-/// What only the shell itself can run.
+/// Commands that only the shell itself can run.
 const BUILTINS: &[&str] = &[
     "cd",
     "pushd",
@@ -69,7 +69,7 @@ const BUILTINS: &[&str] = &[
 
 pub(super) fn wrapped(line: &Line<'_>, edits: &mut Edits, wrapper: &str) {
     let defined = line.text.contains("()") || line.text.contains("function ");
-    // What a substitution or `xargs` gives is known of programs that are written plainly.
+    // The output of a substitution or `xargs` is known only for plainly written programs.
     let is_plain = ["expand_aliases", "$(", "`", "xargs"];
     if defined || is_plain.iter().any(|text| line.text.contains(text)) {
         return;

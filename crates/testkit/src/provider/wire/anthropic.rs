@@ -1,11 +1,11 @@
-//! Anthropic's Messages.
+//! Anthropic's Messages protocol.
 
 use serde_json::{Value, json};
 
 use super::super::request::ToolResult;
 use super::{Message, Say, halves, items, text_of, word};
 
-/// The signature of all thinking.
+/// The fixed signature of thinking blocks.
 const SIGNATURE: &str = "c2lnbmVk";
 
 pub(super) fn results(message: &Value) -> Vec<ToolResult> {
@@ -42,7 +42,7 @@ pub(super) fn whole(message: &Message<'_>) -> Value {
     })
 }
 
-/// A block as it opens, empty.
+/// Returns an empty block, as at its start.
 fn opened(message: &Message<'_>, index: usize, say: &Say) -> Value {
     match say {
         Say::Text(_) => json!({"type": "text", "text": ""}),

@@ -1,4 +1,4 @@
-//! Chat completions, which Copilot CLI and opencode speak to a provider of one's own.
+//! The chat completions protocol, which Copilot CLI and opencode use with custom providers.
 
 use serde_json::{Value, json};
 
@@ -22,7 +22,7 @@ fn reason(message: &Message<'_>) -> &'static str {
     message.reason(["stop", "tool_calls", "length", "content_filter"])
 }
 
-/// Calls in the message, each with its number among them, its name and its arguments.
+/// Returns the calls in the message, each with its index, the call without arguments, and the arguments.
 fn calls<'a>(message: &'a Message<'_>) -> impl Iterator<Item = (usize, Value, &'a str)> {
     let calls = message.said.iter().filter_map(|say| match say {
         Say::Call {

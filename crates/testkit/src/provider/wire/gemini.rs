@@ -4,10 +4,10 @@ use serde_json::{Value, json};
 
 use super::{Message, Say, halves, items};
 
-/// Side requests want a decision in this shape.
+/// The answer to side requests, which expect a decision in this form.
 pub(super) const DECIDED: &str = r#"{"reasoning":"x","next_speaker":"user","model_choice":"flash","complexity_score":1,"complexity_reasoning":"x"}"#;
 
-/// The results in one content, each with the id of its call: the output, or the error.
+/// Returns the results in a content, each with the id of its call: the output, or the error.
 pub(super) fn results(content: &Value) -> impl Iterator<Item = (&Value, String)> {
     let parts = items(content, "parts").iter();
     parts.filter_map(|part| {
@@ -37,7 +37,7 @@ fn reason(message: &Message<'_>) -> &'static str {
     message.reason(["STOP", "STOP", "MAX_TOKENS", "SAFETY"])
 }
 
-/// The parts of a message, texts in pieces: a call comes whole, and its arguments are an object.
+/// Returns the parts of a message, with texts in pieces; a call is one part, and its arguments are an object.
 fn parts(message: &Message<'_>) -> Vec<Value> {
     let said = message.said.iter().enumerate();
     let parts = said.flat_map(|(at, say)| match say {

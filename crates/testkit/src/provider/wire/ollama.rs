@@ -1,4 +1,4 @@
-//! Ollama's own protocol: a document a line.
+//! Ollama's own protocol: one JSON document per line.
 
 use serde_json::{Value, json};
 

@@ -1,13 +1,13 @@
-//! The Responses protocol of OpenAI, which Codex speaks.
+//! OpenAI's Responses protocol, which Codex uses.
 
 use serde_json::{Value, json};
 
 use super::{Message, Say, items, word};
 use crate::provider::Tool;
 
-/// Kinds of input items that bring the result of a call.
+/// Types of input items with the result of a call.
 const RESULTS: [&str; 2] = ["function_call_output", "custom_tool_call_output"];
-/// Kinds of input items that are calls of the model.
+/// Types of input items with a call of the model.
 const CALLS: [&str; 2] = ["function_call", "custom_tool_call"];
 
 pub(super) fn is_result(item: &Value) -> bool {
@@ -18,7 +18,7 @@ pub(super) fn is_by_model(item: &Value) -> bool {
     CALLS.contains(&word(item, "type")) || item["role"] == "assistant"
 }
 
-/// The tools of the request: its own, those it adds, and those of the namespace that needs no name.
+/// Returns the offered tools: the request's own, those it adds, and those in the namespace `functions`.
 pub(super) fn offered(body: &Value) -> Vec<&Value> {
     let added = items(body, "input").iter();
     let added = added.filter(|item| word(item, "type") == "additional_tools");
@@ -31,7 +31,7 @@ pub(super) fn offered(body: &Value) -> Vec<&Value> {
     within.chain(named).collect()
 }
 
-/// Whether the request offers the tool that is called.
+/// Returns whether the request offers the called tool.
 pub(in crate::provider) fn offers(body: &Value, name: &str, input: &str, tool: &Tool) -> bool {
     let is_named = |tool: &&Value, name: &str| word(tool, "name") == name;
     let mut tools = offered(body).into_iter();
@@ -46,9 +46,9 @@ pub(in crate::provider) fn offers(body: &Value, name: &str, input: &str, tool: &
     }
 }
 
-/// Whether the code calls what the description of the tool that runs it declares.
+/// Returns whether the description of the code tool declares the tool that the code calls.
 ///
-/// Tools of servers are not declared there: code finds them among `ALL_TOOLS`.
+/// Tools of MCP servers are not declared there: code finds them in `ALL_TOOLS`.
 fn code_may_call(tool: &Value, code: &str) -> bool {
     let Some((_, call)) = code.split_once("await tools.") else {
         return true;
