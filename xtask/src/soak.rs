@@ -88,6 +88,9 @@ pub(crate) fn run(arguments: &[&str]) -> Result<ExitCode> {
         ("interlock-prove", "mutants"),
         ("interlock", "corpus_through_hook"),
         ("interlock", "model_runs"),
+        ("interlock", "flowstate_runs"),
+        ("interlock", "stages::races"),
+        ("interlock", "fuzz_targets"),
         ("interlock", "e2e_clients"),
     ] {
         let mut whole = tools::tests_of(package, test);

@@ -2,7 +2,7 @@
 //!
 //! The corpus's tool calls are sent to `interlock hook CLIENT`, with that client's tools and names; everything else
 //! goes through the command line. Claude Code gets all of it, each other client its share of the files: both get every
-//! sixth file, and the others on the next days; `cargo xtask soak` plays all. Not included is what a hook cannot be
+//! twelfth file, and the others on the next days; `cargo xtask soak` plays all. Not included is what a hook cannot be
 //! told: branches of a tool call, tools of another client, activities, and paths that only a simulation reports;
 //! CodeMie files; and for each client what it does not report.
 
@@ -38,11 +38,11 @@ use clients::{Speaks as _, Telling};
 const INTERLOCK: &str = env!("CARGO_BIN_EXE_interlock");
 const WORKERS: usize = 4;
 /// One in this many files is played.
-const PLAYED: usize = 6;
+const PLAYED: usize = 12;
 /// With fewer, the corpus would not be played here.
-const PLAYED_MIN: usize = 50;
+const PLAYED_MIN: usize = 25;
 /// The same for each other client.
-const SAMPLED_MIN: usize = 5;
+const SAMPLED_MIN: usize = 2;
 
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use interlock_core::{
     Reply,
     command::{ActivityOutcome, Answer, Command, CommandKind},
-    conversation::output_before,
+    conversation::{output_before, stage_model},
     decide,
     dialogue::{Conversation, RunInput},
     event::{About, Cause, Event},
@@ -376,6 +376,49 @@ fn an_edit_is_for_its_own_line_where_lines_have_not_met() {
         assert_eq!((frame.at.as_str(), asked), ("d", waits), "{path}");
         assert_eq!(frame.stay.effect().is_some(), !waits, "{path}");
     }
+}
+
+#[test]
+fn what_a_region_removes_is_gone_after_the_join() {
+    let branch = |name: &str| json!({ "initial": name, "terminal": "end" });
+    for join in ["settled", "all"] {
+        let states = json!({
+            "a": { "on": to("after") },
+            "after": {
+                "activity": { "parallel": { "over": { "branches": { "b": branch("b"), "c": branch("c") } }, "join": join, "merge": "conversation" } },
+                "data": null, "on": to("last"),
+            },
+            "b": { "on": to("end"), "data": { "reset": ["old"] } },
+            "c": { "on": to("end") },
+            "last": { "on": to("end") },
+            "end": end(),
+        });
+        let mut driven = Driven::begin(machine("a", false, states), "go");
+        driven.ends(None, r#"{"old": 1, "kept": 2}"#);
+        driven.ends(Some("b"), r#"{"new": 3}"#);
+        driven.ends(Some("c"), "nothing");
+        assert_eq!(driven.at(), "last", "{join}");
+        assert_eq!(driven.context(), json!({ "kept": 2, "new": 3 }), "{join}");
+    }
+}
+
+#[test]
+fn each_state_has_its_own_model_and_a_summary_that_of_the_last_speaker() {
+    let states = json!({
+        "a": { "on": to("b"), "model": "one", "speaks": true },
+        "b": { "on": to("sum"), "model": "two", "speaks": true },
+        "sum": { "on": to("end"), "model": "three", "ends_lines": true },
+        "end": end(),
+    });
+    let mut driven = Driven::begin(machine("a", false, states), "go");
+    let mut models = Vec::new();
+    for text in ["hello", "hello again", "in short"] {
+        let model = stage_model(&driven.machine, &driven.run, &FramePath::root());
+        models.push((driven.at().to_owned(), model.map(str::to_owned)));
+        driven.ends(None, text);
+    }
+    let of = |state: &str, model: &str| (state.to_owned(), Some(model.to_owned()));
+    assert_eq!(models, [of("a", "one"), of("b", "two"), of("sum", "two")]);
 }
 
 #[test]

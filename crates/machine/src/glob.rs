@@ -10,13 +10,18 @@ thread_local! {
 }
 
 /// Maximum number of compiled patterns that are kept.
-const COMPILED_MAX: usize = 256;
+const COMPILED_MAX: usize = 64;
+/// Maximum length in bytes of a pattern that is kept: what a longer one compiles to may be large.
+const COMPILED_BYTES_MAX: usize = 256;
 
 /// Returns whether `path`, relative to the project root, matches `pattern`.
 ///
 /// An invalid pattern matches nothing; loading a workflow rejects it.
 #[must_use]
 pub fn path_matches(pattern: &str, path: &str) -> bool {
+    if pattern.len() > COMPILED_BYTES_MAX {
+        return compile(pattern).is_ok_and(|set| set.is_match(path));
+    }
     COMPILED.with_borrow_mut(|compiled| {
         if let Some(known) = compiled.get(pattern) {
             return known.as_ref().is_some_and(|set| set.is_match(path));
@@ -212,6 +217,8 @@ mod tests {
                 );
                 assert!(!path_matches(&pattern, &format!("db/{number}0/a.sql")));
                 assert!(!path_matches("a{b", "ab"));
+                let long = format!("{}{number}", "x".repeat(300));
+                assert!(path_matches(&long, &long));
             }
         }
     }

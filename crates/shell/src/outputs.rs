@@ -58,3 +58,20 @@ fn output(words: &[&str]) -> Option<Output> {
     let all_known = options.iter().all(|option| form.options.contains(option));
     (all_known && operands.len() <= form.operands).then_some(form.output)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::output;
+    use crate::tables::outputs::FORMS;
+
+    #[test]
+    fn a_form_with_one_operand_more_prints_anything() {
+        for form in FORMS {
+            let mut words = form.words.to_vec();
+            words.extend(vec!["x"; form.operands]);
+            assert_eq!(output(&words), Some(form.output), "{words:?}");
+            words.push("x");
+            assert_eq!(output(&words), None, "{words:?}");
+        }
+    }
+}

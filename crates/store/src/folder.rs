@@ -120,3 +120,36 @@ impl RunFolder {
         self.work.join(OUTPUT).join(format!("{name}.txt"))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use interlock_core::names::CallId;
+
+    use super::{OUTPUT, RunFolder};
+    use crate::durability::Durability;
+
+    #[test]
+    fn only_the_texts_of_calls_are_outputs() {
+        let room = tempfile::tempdir().unwrap();
+        let folder = RunFolder::new(
+            room.path().join("run"),
+            room.path().join("work"),
+            Durability::Process,
+        );
+        assert!(folder.outputs().unwrap().is_empty());
+        folder.keep_output(&CallId::new("c1"), "text").unwrap();
+        let beside = folder.work().join(OUTPUT);
+        for name in ["notes.txt", "0123.txt", "a.log"] {
+            fs::write(beside.join(name), "of a program").unwrap();
+        }
+        let outputs = folder.outputs().unwrap();
+        assert_eq!(outputs.len(), 1, "{outputs:?}");
+        assert_eq!(outputs.first().map(|(_, text)| text.as_str()), Some("text"));
+        assert_eq!(
+            folder.output(&CallId::new("c1")).unwrap().as_deref(),
+            Some("text")
+        );
+    }
+}

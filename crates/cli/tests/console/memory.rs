@@ -11,7 +11,7 @@ const READERS: usize = 12;
 /// Number of pauses and resumes in one round; each is an event.
 const ROUND: usize = 60;
 /// Number of rounds between two measurements.
-const ROUNDS: usize = 6;
+const ROUNDS: usize = 3;
 /// Maximum growth in these rounds once memory is stable, in KiB.
 const GROWTH_MAX: u64 = 6 * 1024;
 /// Number of times it may grow more before that: the allocator keeps some memory for each thread.

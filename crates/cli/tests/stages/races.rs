@@ -13,29 +13,38 @@ use std::{
 
 use interlock_testkit::{
     provider::{Reply, Script, call},
+    sample,
     terminal::Terminal,
 };
 use serde_json::{Value, json};
 
 use crate::stages::place::Place;
 
-/// Number of siblings, and of proposals in the one message of each.
+/// Number of siblings where the whole is played, and of proposals in the one message of each.
 const SIBLINGS: usize = 20;
 const PROPOSALS: usize = 10;
+/// Number of siblings in the sample of each day.
+const SAMPLED: usize = 8;
 /// Number of people who answer with a command.
 const ANSWERERS: usize = 4;
 /// Number of requests that each of them answers before they look again.
 const AT_A_LOOK: usize = 5;
-/// Number of answers between one kill and the next.
-const ANSWERS_BETWEEN: usize = 50;
 const KILLS: usize = 3;
 /// Time limit for the answers, after which the test fails.
 const PATIENCE: Duration = Duration::from_secs(300);
 const PROMPT: &str = "[y]es, [n]o, [d]efer > ";
 
 /// Returns a pipeline whose siblings may only read.
+fn siblings() -> usize {
+    if sample::is_whole() {
+        SIBLINGS
+    } else {
+        SAMPLED
+    }
+}
+
 fn flow() -> String {
-    let names: Vec<String> = (0..SIBLINGS).map(|n| format!("S{n:02}")).collect();
+    let names: Vec<String> = (0..siblings()).map(|n| format!("S{n:02}")).collect();
     let stage = |name: &str, next: &str| {
         format!(
             "  {name}:\n    body: stage {name}\n    allowedTools: [Read]\n    completionTool: submit\n    \
@@ -43,7 +52,8 @@ fn flow() -> String {
         )
     };
     let mut flow = format!(
-        "id: flow\nsettings: {{ parallelStageCap: {SIBLINGS} }}\nstages:\n{}",
+        "id: flow\nsettings: {{ parallelStageCap: {} }}\nstages:\n{}",
+        siblings(),
         stage("Begin", &format!("{{ parallel: [{}] }}", names.join(", ")))
     );
     for name in &names {
@@ -56,7 +66,7 @@ fn flow() -> String {
 fn script() -> Script {
     Script::new(|asked| {
         let body = String::from_utf8_lossy(&asked.bytes).into_owned();
-        let sibling = (0..SIBLINGS).find(|n| body.contains(&format!("stage S{n:02}")));
+        let sibling = (0..siblings()).find(|n| body.contains(&format!("stage S{n:02}")));
         Reply::say(match (sibling, asked.turn) {
             (Some(sibling), 0) => (0..PROPOSALS).map(|n| write(sibling, n)).collect(),
             _ => vec![call("submit", json!({}))],
@@ -161,6 +171,8 @@ fn at_a_terminal(place: &Place, arguments: &[&str]) -> Option<i32> {
 fn each_yes_is_used_once_and_for_its_proposal_whoever_answers_and_whatever_is_killed() {
     let place = Place::new("anthropic", &flow(), script());
     let answers = Answers::default();
+    // The program is killed after as many answers each time, before the last of them.
+    let between = siblings() * PROPOSALS / (KILLS + 1);
     thread::scope(|scope| {
         for who in 0..ANSWERERS {
             let (place, answers) = (&place, &answers);
@@ -171,7 +183,7 @@ fn each_yes_is_used_once_and_for_its_proposal_whoever_answers_and_whatever_is_ki
             let begin = ["run", "flow", "it", "-n", "one", "--ask", "remote"];
             let go_on = ["resume", "one", "--ask", "remote"];
             let arguments: &[&str] = if kill == 1 { &begin } else { &go_on };
-            killed_at(&place, arguments, &answers, kill * ANSWERS_BETWEEN);
+            killed_at(&place, arguments, &answers, kill * between);
         }
         let mut code = at_a_terminal(&place, &["resume", "one"]);
         for _ in 0..KILLS {
@@ -198,11 +210,11 @@ fn check(place: &Place, answers: &Answers) {
         all.map(|event| text(event, "id")).collect()
     };
     let (issued, denied, consumed) = (ids("GrantIssued"), ids("GrantDenied"), ids("GrantConsumed"));
-    assert_eq!(named("GrantRequested").len(), SIBLINGS * PROPOSALS);
-    assert_eq!(issued.len() + denied.len(), SIBLINGS * PROPOSALS);
+    assert_eq!(named("GrantRequested").len(), siblings() * PROPOSALS);
+    assert_eq!(issued.len() + denied.len(), siblings() * PROPOSALS);
     assert_eq!(issued, consumed, "each yes is used up where it is given");
     let all: BTreeSet<&String> = issued.iter().chain(&denied).collect();
-    assert_eq!(all.len(), SIBLINGS * PROPOSALS, "one answer a request");
+    assert_eq!(all.len(), siblings() * PROPOSALS, "one answer a request");
     // Each answer that was reported as counted is in the log.
     for (id, yes) in answers.counted.lock().unwrap().iter() {
         let wanted = if *yes { &issued } else { &denied };

@@ -433,3 +433,28 @@ fn in_characters(text: &str, line: usize, column: usize) -> usize {
     let whole = ends.take_while(|end| *end < column).count();
     (whole + 1).max(1)
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::{At, Syntax, Text};
+
+    #[test]
+    fn a_comment_behind_the_last_member_stays_there_and_removing_restores_the_text() {
+        for comment in [
+            "// why",
+            "/* why */",
+            "/* why */ /* more */",
+            "/* why */ // more",
+        ] {
+            let text = format!("{{\n  \"a\": 1 {comment}\n}}\n");
+            let mut edited = Text::parse(&text, Syntax::Comments).unwrap();
+            edited.add_member(&[], "b", &json!(2));
+            let added = edited.clone().into_string();
+            assert!(added.contains(&format!("1, {comment}\n")), "{added}");
+            edited.remove(&[At::Key("b")]);
+            assert_eq!(edited.into_string(), text);
+        }
+    }
+}
