@@ -123,6 +123,8 @@ impl RunFolder {
 
 #[cfg(test)]
 mod tests {
+    #![expect(clippy::unwrap_used, reason = "a failed test panics")]
+
     use std::fs;
 
     use interlock_core::names::CallId;

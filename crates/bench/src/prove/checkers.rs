@@ -138,8 +138,9 @@ fn counted(text: &str) -> Option<u64> {
     let before = [" distinct states found", " states, stored", " states, "];
     let line = |mark: &&str| text.lines().rev().find(|line| line.contains(*mark));
     let (mark, line) = before.iter().find_map(|mark| Some((mark, line(mark)?)))?;
-    let number = line.split(mark).next()?.split([' ', ',']).next_back()?;
-    number.parse().ok()
+    let before = line.split(mark).next()?;
+    let number = before.rsplit(|letter: char| !letter.is_ascii_digit());
+    number.into_iter().next()?.parse().ok()
 }
 
 /// Returns the other two branches.

@@ -436,6 +436,8 @@ fn in_characters(text: &str, line: usize, column: usize) -> usize {
 
 #[cfg(test)]
 mod tests {
+    #![expect(clippy::unwrap_used, reason = "a failed test panics")]
+
     use serde_json::json;
 
     use super::{At, Syntax, Text};
