@@ -381,25 +381,23 @@ fn an_edit_is_for_its_own_line_where_lines_have_not_met() {
 #[test]
 fn what_a_region_removes_is_gone_after_the_join() {
     let branch = |name: &str| json!({ "initial": name, "terminal": "end" });
-    for join in ["settled", "all"] {
-        let states = json!({
-            "a": { "on": to("after") },
-            "after": {
-                "activity": { "parallel": { "over": { "branches": { "b": branch("b"), "c": branch("c") } }, "join": join, "merge": "conversation" } },
-                "data": null, "on": to("last"),
-            },
-            "b": { "on": to("end"), "data": { "reset": ["old"] } },
-            "c": { "on": to("end") },
-            "last": { "on": to("end") },
-            "end": end(),
-        });
-        let mut driven = Driven::begin(machine("a", false, states), "go");
-        driven.ends(None, r#"{"old": 1, "kept": 2}"#);
-        driven.ends(Some("b"), r#"{"new": 3}"#);
-        driven.ends(Some("c"), "nothing");
-        assert_eq!(driven.at(), "last", "{join}");
-        assert_eq!(driven.context(), json!({ "kept": 2, "new": 3 }), "{join}");
-    }
+    let states = json!({
+        "a": { "on": to("after") },
+        "after": {
+            "activity": { "parallel": { "over": { "branches": { "b": branch("b"), "c": branch("c") } }, "join": "converge", "merge": "conversation" } },
+            "data": null, "on": to("last"),
+        },
+        "b": { "on": to("end"), "data": { "reset": ["old"] } },
+        "c": { "on": to("end") },
+        "last": { "on": to("end") },
+        "end": end(),
+    });
+    let mut driven = Driven::begin(machine("a", false, states), "go");
+    driven.ends(None, r#"{"old": 1, "kept": 2}"#);
+    driven.ends(Some("b"), r#"{"new": 3}"#);
+    driven.ends(Some("c"), "nothing");
+    assert_eq!(driven.at(), "last");
+    assert_eq!(driven.context(), json!({ "kept": 2, "new": 3 }));
 }
 
 #[test]
