@@ -16,7 +16,7 @@ use crate::{
 };
 
 /// A run as far as rules read it, in numbers.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct State {
     pub(crate) rest: u32,
     /// The regions of the outermost frame; that frame itself if it has none.
@@ -31,11 +31,17 @@ impl State {
     /// Encodes it as the numbers that tell it from every other state.
     pub(crate) fn packed(&self) -> Box<[u32]> {
         let mut all = Vec::with_capacity(2 + self.parts.len() + self.words.len());
+        self.pack(&mut all);
+        all.into_boxed_slice()
+    }
+
+    /// Encodes it into a buffer, in place of what is there.
+    pub(crate) fn pack(&self, all: &mut Vec<u32>) {
+        all.clear();
         all.push(self.rest);
         all.push(short(self.parts.len()));
         all.extend(&self.parts);
         all.extend(&self.words);
-        all.into_boxed_slice()
     }
 
     /// Decodes it.
@@ -54,6 +60,12 @@ impl State {
         let count = at(packed.get(1).copied().unwrap_or_default());
         packed.get(2..2 + count).unwrap_or_default()
     }
+}
+
+/// Replaces the numbers in a buffer.
+pub(crate) fn copy(from: &[u32], to: &mut Vec<u32>) {
+    to.clear();
+    to.extend(from);
 }
 
 /// A leaf frame.

@@ -117,7 +117,7 @@ struct Explorer<'a> {
     // Buffers.
     targets: Vec<Target>,
     packed: Vec<u32>,
-    used_now: Vec<u32>,
+    to: State,
     key: Vec<u32>,
 }
 
@@ -186,7 +186,7 @@ pub(crate) fn explore(
         contradicted: false,
         targets: Vec::new(),
         packed: Vec::new(),
-        used_now: Vec::new(),
+        to: State::default(),
         key: Vec::new(),
     };
     explorer.begin();

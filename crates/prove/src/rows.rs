@@ -1,25 +1,22 @@
 //! A set of rows of numbers.
 
+use std::hash::Hasher;
+
 use hashbrown::{HashTable, hash_table::Entry};
 
 use crate::hash::{Fast, at, short};
-use std::hash::Hasher;
 
 /// A set of rows, which are numbered in the order of insertion.
 ///
 /// All rows are in one list, padded to the longest, so that a lookup reads one place in memory.
 #[derive(Debug, Default)]
 pub(crate) struct Rows {
-    /// The length that rows are padded to.
+    /// The length of each row in `all`: its own length, and then as many numbers as the longest row has.
     room: usize,
     all: Vec<u32>,
-    lengths: Lengths,
     numbers: HashTable<u32>,
     count: usize,
 }
-
-/// The lengths of the rows that are padded, by number.
-type Lengths = std::collections::BTreeMap<u32, usize>;
 
 impl Rows {
     /// Returns the number of a row.
@@ -30,59 +27,48 @@ impl Rows {
 
     /// Adds a row, and returns its number.
     pub(crate) fn add(&mut self, row: &[u32]) -> u32 {
-        if row.len() > self.room {
-            self.widen(row.len());
+        if row.len() + 1 > self.room {
+            self.widen(row.len() + 1);
         }
         let number = short(self.count);
-        let Self {
-            room,
-            all,
-            lengths,
-            numbers,
-            ..
-        } = self;
-        let of = |number: u32| stored(all, *room, lengths, number);
-        let is = |known: &u32| of(*known) == Some(row);
-        let again = |known: &u32| hash(of(*known).unwrap_or_default());
-        match numbers.entry(hash(row), is, again) {
+        let (all, room) = (&self.all, self.room);
+        let is = |known: &u32| stored(all, room, *known) == Some(row);
+        let again = |known: &u32| hash(stored(all, room, *known).unwrap_or_default());
+        match self.numbers.entry(hash(row), is, again) {
             Entry::Occupied(known) => return *known.get(),
             Entry::Vacant(free) => free.insert(number),
         };
-        self.all.extend(row);
-        if row.len() < self.room {
-            self.lengths.insert(number, row.len());
-            self.all.resize((self.count + 1) * self.room, 0);
-        }
         self.count += 1;
+        put(&mut self.all, row, self.count * self.room);
         number
     }
 
     /// Returns a row.
     pub(crate) fn get(&self, number: u32) -> Option<&[u32]> {
-        stored(&self.all, self.room, &self.lengths, number)
+        stored(&self.all, self.room, number)
     }
 
     /// Pads all rows to `room`.
     fn widen(&mut self, room: usize) {
-        let rows = (0..self.count).map(|number| self.get(short(number)).unwrap_or_default());
         let mut all = Vec::with_capacity(self.count * room);
-        let mut lengths = Lengths::new();
-        for (number, row) in rows.enumerate() {
-            lengths.insert(short(number), row.len());
-            all.extend(row);
-            all.resize((number + 1) * room, 0);
+        for number in 0..self.count {
+            let row = self.get(short(number)).unwrap_or_default();
+            put(&mut all, row, (number + 1) * room);
         }
-        (self.all, self.lengths, self.room) = (all, lengths, room);
+        (self.all, self.room) = (all, room);
     }
 }
 
-fn stored<'a>(all: &'a [u32], room: usize, lengths: &Lengths, number: u32) -> Option<&'a [u32]> {
-    let from = at(number) * room;
-    let length = match lengths.is_empty() {
-        true => room,
-        false => lengths.get(&number).copied().unwrap_or(room),
-    };
-    all.get(from..from + length)
+/// Appends a row, padded so that `all` has `end` numbers.
+fn put(all: &mut Vec<u32>, row: &[u32], end: usize) {
+    all.push(short(row.len()));
+    all.extend(row);
+    all.resize(end, 0);
+}
+
+fn stored(all: &[u32], room: usize, number: u32) -> Option<&[u32]> {
+    let (length, row) = all.get(at(number) * room..)?.split_first()?;
+    row.get(..at(*length))
 }
 
 fn hash(row: &[u32]) -> u64 {

@@ -6,7 +6,7 @@
 
 use crate::{
     aging::Words,
-    atlas::{Atlas, State},
+    atlas::{Atlas, State, copy},
     hash::{Map, at},
 };
 
@@ -90,6 +90,26 @@ impl Change {
             },
         }
     }
+
+    /// Changes a state that the step is done in; returns `false` if its part is not there.
+    pub(crate) fn apply(&self, atlas: &mut Atlas, state: &mut State, own: usize) -> bool {
+        let places = state.parts.get_mut(own).zip(state.used.get_mut(own));
+        match (self, places) {
+            (Self::Part { part, used }, Some((own, own_used))) => {
+                (*own, *own_used) = (*part, *used)
+            }
+            (Self::Counted { part, more }, Some((own, own_used))) => {
+                (*own, *own_used) = (*part, atlas.add_used(*own_used, more));
+            }
+            (Self::All { rest, parts, used }, _) => {
+                state.rest = *rest;
+                copy(parts, &mut state.parts);
+                copy(used, &mut state.used);
+            }
+            (Self::Part { .. } | Self::Counted { .. }, None) => return false,
+        }
+        true
+    }
 }
 
 impl Step {
@@ -111,37 +131,11 @@ impl Step {
 
     /// Does the step in another state; `None`: its part is not there.
     pub(crate) fn apply(&self, atlas: &mut Atlas, state: &State, own: usize) -> Option<State> {
-        let words = atlas.after(&self.words, &state.words);
-        let (mut parts, mut used) = (state.parts.clone(), state.used.clone());
-        let mut rest = state.rest;
-        match &self.change {
-            Change::Part {
-                part,
-                used: own_used,
-            } => {
-                *parts.get_mut(own)? = *part;
-                *used.get_mut(own)? = *own_used;
-            }
-            Change::Counted { part, more } => {
-                *parts.get_mut(own)? = *part;
-                let own_used = used.get_mut(own)?;
-                *own_used = atlas.add_used(*own_used, more);
-            }
-            Change::All {
-                rest: other,
-                parts: all,
-                used: all_used,
-            } => {
-                rest = *other;
-                (parts, used) = (all.to_vec(), all_used.to_vec());
-            }
-        }
-        Some(State {
-            rest,
-            parts,
-            used,
-            words,
-        })
+        let mut to = State {
+            words: atlas.after(&self.words, &state.words),
+            ..state.clone()
+        };
+        self.change.apply(atlas, &mut to, own).then_some(to)
     }
 }
 

@@ -2,10 +2,11 @@
 
 use std::rc::Rc;
 
-use super::{Explorer, Found, Here, Move};
+use super::{Explorer, Found, Here, Move, is_same};
 use crate::{
+    atlas::copy,
     graph::Edge,
-    hash::{Map, NONE, at, short},
+    hash::{Map, at, short},
     table::{Change, Kind, Slot},
 };
 
@@ -110,48 +111,20 @@ impl Explorer<'_> {
     /// Enters the state that an effect leads to.
     fn enter_effect(&mut self, here: &Here, by: Move, effect: &Effect) -> Target {
         let state = &here.state;
-        let mut packed = std::mem::take(&mut self.packed);
-        let mut used = std::mem::take(&mut self.used_now);
-        packed.clear();
-        used.clear();
-        let (mut rest, mut parts) = (state.rest, state.parts.as_slice());
-        let own = at(by.part);
-        match &effect.change {
-            Change::All {
-                rest: other,
-                parts: all,
-                used: all_used,
-            } => {
-                (rest, parts) = (*other, all);
-                used.extend(all_used);
-            }
-            Change::Part { .. } | Change::Counted { .. } => used.extend(&state.used),
-        }
-        packed.extend([rest, short(parts.len())]);
-        packed.extend(parts);
-        packed.extend(&effect.words);
-        let change = match &effect.change {
-            Change::Part { part, used } => Some((*part, *used)),
-            Change::Counted { part, more } => {
-                let before = state.used.get(own).copied().unwrap_or(NONE);
-                Some((*part, self.atlas.add_used(before, more)))
-            }
-            Change::All { .. } => None,
-        };
-        if let Some((part, part_used)) = change
-            && let (Some(place), Some(used_place)) = (packed.get_mut(2 + own), used.get_mut(own))
-        {
-            (*place, *used_place) = (part, part_used);
-        }
-        let idle = rest == state.rest
-            && packed.get(2..2 + state.parts.len()) == Some(&state.parts)
-            && effect.words.as_ref() == state.words.as_slice();
+        let mut to = std::mem::take(&mut self.to);
+        to.rest = state.rest;
+        copy(&state.parts, &mut to.parts);
+        copy(&state.used, &mut to.used);
+        copy(&effect.words, &mut to.words);
+        // It was recorded where the part is at the same place, so that the part is there.
+        effect.change.apply(&mut self.atlas, &mut to, at(by.part));
+        let idle = is_same(&to, state);
         // Without limits a known state is not expanded again.
         let found = match idle && !self.limited {
             true => self.visits.get(here.visit).map(|visit| visit.node),
-            false => self.enter_packed(&packed, &used, short(here.visit), by, None),
+            false => self.enter(&to, short(here.visit), by, None),
         };
-        (self.packed, self.used_now) = (packed, used);
+        self.to = to;
         found.map_or(Target::Beyond, |node| Target::Node { node, idle })
     }
 

@@ -20,11 +20,14 @@ impl Explorer<'_> {
         by: Move,
         run: Option<Box<Run>>,
     ) -> Option<u32> {
-        self.enter_packed(&state.packed(), &state.used, from, by, run)
+        let mut packed = std::mem::take(&mut self.packed);
+        state.pack(&mut packed);
+        let node = self.enter_packed(&packed, &state.used, from, by, run);
+        self.packed = packed;
+        node
     }
 
-    /// Does the same with a packed state.
-    pub(super) fn enter_packed(
+    fn enter_packed(
         &mut self,
         packed: &[u32],
         used: &[u32],
