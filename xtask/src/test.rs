@@ -25,7 +25,7 @@ const END_TO_END: &[&str] = &[
     "packages::",
 ];
 /// Number of days in which each of [`END_TO_END`] runs once.
-const PARTS: u64 = 6;
+const PARTS: u64 = 8;
 /// The folders that `interlock test` runs.
 const CASES: &[&str] = &["tests/cases", "workflows"];
 

@@ -21,7 +21,7 @@ mod template;
 mod workflow;
 
 /// One in this many case files is a seed, others each day.
-const SEEDS: usize = 30;
+const SEEDS: usize = 60;
 /// One in this many lines of shell is a seed.
 const LINES: usize = 10;
 

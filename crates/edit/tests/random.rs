@@ -21,7 +21,7 @@ use interlock_testkit::dice::Dice;
 use operations::Random;
 
 /// Number of operations; `INTERLOCK_EDITS` sets another one.
-const OPERATIONS: usize = 800;
+const OPERATIONS: usize = 400;
 /// Number of printed refusals, for review; `INTERLOCK_REFUSALS` sets another one.
 const SHOWN: usize = 40;
 /// The seed of the first operation, increased for the others; `INTERLOCK_SEED` sets another one.

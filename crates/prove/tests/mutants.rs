@@ -16,6 +16,7 @@ use interlock_core::{
 };
 use interlock_formats::{NoWorkflows, Property, Source, load, properties_file};
 use interlock_prove::{By, ProofOptions, Verdict, compare, prove};
+use interlock_testkit::sample;
 
 /// A tool that changes files.
 const WRITER: &str = "Write";
@@ -154,21 +155,20 @@ fn expected(name: &str) -> Vec<(String, String)> {
     lines.collect()
 }
 
-/// Without the whole set, one in this many mutants is proved.
+/// One in this many mutants is proved, others each day.
 const SAMPLE: usize = 5;
 /// Separator before the comparison's result for a mutant that no property detects.
 const COMPARED: &str = "; compared: ";
 
 /// Proves mutants of a workflow, and compares the violations with the expected ones.
 ///
-/// Without the whole set, one in [`SAMPLE`] mutants is proved, and none of a `slow` workflow.
+/// Without `INTERLOCK_WHOLE`, one in [`SAMPLE`] mutants is proved, and none of a `slow` workflow.
 fn check(name: &str, slow: bool) {
     let (machine, properties) = workflow(name);
     let expected = expected(name);
     let mut wrong = Vec::new();
     let all = mutants(&machine);
-    let whole = std::env::var_os("INTERLOCK_WHOLE").is_some();
-    let is_proved = |index: usize| whole || !slow && index.is_multiple_of(SAMPLE);
+    let is_proved = |index| sample::has(index, SAMPLE) && (!slow || sample::is_whole());
     for (index, mutant) in all.iter().enumerate() {
         let written = expected.iter().find(|(change, _)| *change == mutant.change);
         let written = written.map_or("", |(_, what)| what);

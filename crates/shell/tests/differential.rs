@@ -26,7 +26,7 @@ use shell::{Folder, INTERLOCK_NAMES, Outcome, Ran, Shell};
 use crate::support::cases;
 
 /// Number of lines for each shell; about a hundred per second and thread.
-const LINES: u64 = 400;
+const LINES: u64 = 250;
 const THREADS: u64 = 4;
 
 /// Fragments that damage a line.

@@ -1,6 +1,6 @@
 //! The rows of `tests/shell`: tricks change something and are refused, harmless lines do neither.
 //!
-//! Each is judged; bash runs one in eight, others each day. `cargo xtask soak` runs all.
+//! Each is judged; bash runs one in sixteen, others each day. `cargo xtask soak` runs all.
 
 mod folder;
 mod rows;
@@ -17,7 +17,7 @@ use interlock_testkit::sample;
 use rows::{Row, rows};
 
 /// One in this many rows is run.
-const RUN: usize = 8;
+const RUN: usize = 16;
 
 const READING: &str = r"
 id: w

@@ -8,11 +8,12 @@ use interlock_simulate::{
     Scenario, Simulation,
     cases::{CaseFile, WorkflowText, find_case_files},
 };
+use interlock_testkit::sample;
 
 use super::runs::Explored;
 use crate::{doubts, machine::unsupported};
 
-/// Without the whole set, one in this many files is played.
+/// One in this many files is played, others each day.
 const SAMPLE: usize = 24;
 
 /// Returns whether the run did something that proofs do not cover, as the book says: it overlaps, a sub-agent has a
@@ -25,12 +26,12 @@ fn is_left_out(run: &Run) -> bool {
 #[test]
 fn what_cases_do_is_in_the_graphs_of_their_workflows() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/cases");
-    let whole = std::env::var_os("INTERLOCK_WHOLE").is_some();
     let (mut played, mut moved) = (0, 0);
     let mut otherwise = Vec::new();
     let mut files = find_case_files(&folder).unwrap();
     files.sort();
-    for path in files.iter().step_by(if whole { 1 } else { SAMPLE }) {
+    let files = files.iter().enumerate();
+    for (_, path) in files.filter(|(index, _)| sample::has(*index, SAMPLE)) {
         let text = std::fs::read_to_string(path).unwrap();
         let Ok(file) = CaseFile::parse(&text) else {
             continue;

@@ -2,6 +2,7 @@
 
 use interlock_core::guard::{Guard, Op};
 use interlock_formats::{NoWorkflows, Source, load};
+use interlock_testkit::sample;
 use serde_json::{Value, json};
 
 use super::{beside, chance::Chance};
@@ -114,7 +115,7 @@ fn no_value_of_a_key_is_of_a_class_that_is_not_tried() {
 
 #[test]
 fn every_class_that_z3_finds_a_value_for_is_tried() {
-    let whole = std::env::var_os("INTERLOCK_WHOLE").is_some();
+    let whole = sample::is_whole();
     let mut chance = Chance::of(31);
     let (mut machines, mut asked) = (Vec::new(), Vec::new());
     for _ in 0..if whole { 10_000 } else { 300 } {

@@ -12,6 +12,7 @@ use std::{
 };
 
 use interlock_formats::{NoWorkflows, Source, load};
+use interlock_testkit::sample;
 
 use super::{chance, chance::Chance, runs::Explored};
 use crate::hash::at;
@@ -244,8 +245,8 @@ fn compare(exported: &Exported, jar: &Path, whole: bool) {
 #[test]
 fn other_checkers_find_as_many_states_and_steps() {
     let Some(jar) = checkers() else { return };
-    let whole = std::env::var_os("INTERLOCK_WHOLE").is_some();
-    let (models, machines) = if whole { (100, 10) } else { (1, 4) };
+    let whole = sample::is_whole();
+    let (models, machines) = if whole { (100, 10) } else { (1, 2) };
     let mut seed = 0;
     for _ in 0..models {
         compare(&Exported::of_machines(&mut seed, machines), &jar, whole);

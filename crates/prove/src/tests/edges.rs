@@ -3,10 +3,11 @@
 use std::collections::VecDeque;
 
 use interlock_core::machine::{Machine, Object};
+use interlock_formats::{NoWorkflows, Source, load};
+use interlock_testkit::sample;
 
 use super::{chance, chance::Chance, runs::Explored, shipped};
 use crate::{hash::at, moves::Act, replay::Player};
-use interlock_formats::{NoWorkflows, Source, load};
 
 /// Maximum number of runs kept per state: one may still have what another has used up.
 const OF_A_STATE: usize = 8;
@@ -81,7 +82,7 @@ fn check_edges(what: &str, machine: &Machine, states_max: usize) -> Option<usize
 
 #[test]
 fn every_step_of_a_graph_is_done_by_some_run() {
-    let whole = std::env::var_os("INTERLOCK_WHOLE").is_some();
+    let whole = sample::is_whole();
     let (seeds, states_max) = if whole { (200, 500) } else { (24, 60) };
     let (mut machines, mut steps) = (0, 0);
     for seed in 1..=seeds {
@@ -103,7 +104,7 @@ fn every_step_of_a_graph_is_done_by_some_run() {
 
 #[test]
 fn every_step_of_a_shipped_workflow_is_done_by_some_run() {
-    let whole = std::env::var_os("INTERLOCK_WHOLE").is_some();
+    let whole = sample::is_whole();
     for (name, machine) in shipped() {
         if whole || name == "research.yaml" {
             assert!(check_edges(&name, &machine, 20_000).is_some(), "{name}");

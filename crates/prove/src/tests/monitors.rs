@@ -1,5 +1,6 @@
 //! Monitors against their definitions, evaluated over a whole generated run.
 
+use interlock_testkit::sample;
 use serde_json::{Map, Value, json};
 
 use super::{beside, chance::Chance};
@@ -160,7 +161,7 @@ fn formula(watch: &Watch) -> String {
 
 #[test]
 fn a_watcher_says_what_the_automaton_of_its_formula_says() {
-    let whole = std::env::var_os("INTERLOCK_WHOLE").is_some();
+    let whole = sample::is_whole();
     let mut chance = Chance::of(23);
     let mut formulas: Vec<String> = Vec::new();
     let (mut asked, mut said) = (Vec::new(), Vec::new());

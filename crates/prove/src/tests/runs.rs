@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use interlock_core::{machine::Machine, run::Run};
 use interlock_formats::{NoWorkflows, Source, load};
 use interlock_simulate::{Scenario, Simulation};
+use interlock_testkit::sample;
 use serde_json::Value;
 
 use super::{
@@ -162,7 +163,7 @@ const LARGE: [&str; 2] = ["migration.yaml", "release.yaml"];
 
 #[test]
 fn every_step_by_chance_of_a_shipped_workflow_is_a_step_of_its_graph() {
-    let whole = std::env::var_os("INTERLOCK_WHOLE").is_some();
+    let whole = sample::is_whole();
     for (name, machine) in shipped() {
         if LARGE.contains(&name.as_str()) && !whole {
             continue;
