@@ -327,4 +327,27 @@ mod tests {
             );
         }
     }
+
+    #[test]
+    fn a_modern_request_names_its_version_and_an_object_of_capabilities() {
+        let by_meta = |meta: Value| {
+            let params = json!({ "_meta": meta });
+            let read = Introduced::by_meta(params.as_object());
+            read.map(|read| read.map(|client| client.capabilities).is_ok())
+        };
+        for (version, capabilities, wanted) in [
+            (json!(MODERN), json!({}), Some(true)),
+            (json!(MODERN), json!({ "elicitation": {} }), Some(true)),
+            (json!(MODERN), json!([]), Some(false)),
+            (json!(MODERN), json!("all"), Some(false)),
+            (json!(MODERN), Value::Null, Some(false)),
+            (json!("2025-06-18"), json!({}), Some(false)),
+            (json!(7), json!({}), Some(false)),
+        ] {
+            let meta = json!({ VERSION_KEY: version, CAPABILITIES_KEY: capabilities });
+            assert_eq!(by_meta(meta), wanted, "{version} {capabilities}");
+        }
+        assert_eq!(by_meta(json!({ VERSION_KEY: MODERN })), Some(false));
+        assert_eq!(by_meta(json!({ CAPABILITIES_KEY: {} })), None);
+    }
 }

@@ -60,13 +60,13 @@ impl<'a> Fields<'a> {
         self.fields.retain(|(key, _)| key != name);
     }
 
-    /// Sets a field in place, or adds it at the end.
+    /// Sets a field in place, or adds it at the end; afterwards there is one of this name.
     pub fn set(&mut self, name: &'static str, value: &Value) {
-        let value = Cow::Owned(raw(value));
-        match self.fields.iter_mut().find(|(key, _)| key == name) {
-            Some((_, old)) => *old = value,
-            None => self.fields.push((name.into(), value)),
-        }
+        let at = self.fields.iter().position(|(key, _)| key == name);
+        self.remove(name);
+        let at = at.unwrap_or(self.fields.len());
+        self.fields
+            .insert(at, (name.into(), Cow::Owned(raw(value))));
     }
 
     /// Adds a new field at the beginning.
@@ -117,5 +117,46 @@ impl<'de> Visitor<'de> for FieldsVisitor {
             fields.push((key, Cow::Borrowed(value)));
         }
         Ok(Fields { fields })
+    }
+}
+
+#[cfg(test)]
+#[expect(clippy::unwrap_used, reason = "a failed test panics")]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn written(change: impl FnOnce(&mut Fields<'_>)) -> String {
+        let text = r#"{"a": 1, "b": [2], "a": 3, "c": {"a": 4}, "a": 5}"#;
+        let mut fields: Fields<'_> = serde_json::from_str(text).unwrap();
+        change(&mut fields);
+        fields.write().get().to_owned()
+    }
+
+    #[test]
+    fn the_last_of_several_fields_of_one_name_counts() {
+        let text = r#"{"a": 1, "b": "x", "a": "y"}"#;
+        let fields: Fields<'_> = serde_json::from_str(text).unwrap();
+        assert_eq!(fields.get("a").unwrap().get(), "\"y\"");
+        assert_eq!(fields.value("a"), Some(json!("y")));
+        assert_eq!(fields.text("a").as_deref(), Some("y"));
+        assert_eq!(fields.text("c"), None);
+    }
+
+    #[test]
+    fn a_field_that_is_set_or_removed_is_there_once_or_no_more() {
+        assert_eq!(
+            written(|fields| fields.set("a", &json!(6))),
+            r#"{"a":6,"b":[2],"c":{"a": 4}}"#
+        );
+        assert_eq!(
+            written(|fields| fields.set("d", &json!(6))),
+            r#"{"a":1,"b":[2],"a":3,"c":{"a": 4},"a":5,"d":6}"#
+        );
+        assert_eq!(
+            written(|fields| fields.remove("a")),
+            r#"{"b":[2],"c":{"a": 4}}"#
+        );
     }
 }

@@ -266,7 +266,37 @@ fn signal(_group: Option<u32>, _signal: Signal) {}
 
 #[cfg(test)]
 mod tests {
-    use super::{failed, read_printed};
+    use super::*;
+    use crate::{notes::Notes, transport::Running};
+
+    /// A server that prints one answer: the token of its environment.
+    #[cfg(unix)]
+    const TOKEN_TELLER: &str =
+        r#"printf '{"jsonrpc":"2.0","id":1,"result":{"text":"%s"}}\n' "${INTERLOCK_TOKEN-none}""#;
+
+    #[cfg(unix)]
+    #[tokio::test(flavor = "current_thread")]
+    async fn a_server_never_gets_the_persons_token() {
+        let server = Process {
+            command: "sh".into(),
+            args: ["-c", TOKEN_TELLER].map(OsString::from).into(),
+            env: [("INTERLOCK_TOKEN".into(), "secret".into())].into(),
+            cwd: None,
+        };
+        let options = ConnectOptions {
+            label: "server".to_owned(),
+            bytes_max: 1_000,
+            notes: Notes::to_channel().0,
+            running: Running::new().0,
+        };
+        let connected = connect(&server, &options);
+        let answer = match connected {
+            Ok(mut connection) => format!("{:?}", connection.link.incoming.recv().await),
+            Err(error) => error.to_string(),
+        };
+        assert!(answer.contains("none"), "{answer}");
+        assert!(!answer.contains("secret"), "{answer}");
+    }
 
     #[test]
     fn an_answer_with_bytes_that_are_no_text_is_an_answer() {
