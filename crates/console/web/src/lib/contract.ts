@@ -224,7 +224,7 @@ export interface CallWhy extends Why {
   checks: Check[];
   /** Whether a model of a stage proposed it. */
   of_stage: boolean;
-  /** How far the kernel held the line. */
+  /** How far the kernel confined the line. */
   level: { level: string; not_held: string[] } | null;
   arguments: { name: string; text: string }[] | null;
   diff: string[];
