@@ -23,6 +23,9 @@ const TIMEOUT_S: &str = "120";
 /// Number of sequences of the engine's property test for one mutant.
 const SEQUENCES: &str = "3000";
 
+/// Packages that other builds optimize: here each mutant is built once and its tests run once.
+const OPTIMIZED: &[&str] = &["core", "expr", "judge", "machine", "run", "shell"];
+
 /// Deciding code, and the packages whose tests check it.
 struct Area {
     name: &'static str,
@@ -231,6 +234,10 @@ fn mutate(area: &Area, wanted: &Wanted, diff: Option<&Path>, output: &Path) -> R
     call.args(["--no-shuffle", "--iterate", "--colors", "never"]);
     call.args(["--minimum-test-timeout", TIMEOUT_S]);
     call.arg("--output").arg(output);
+    for package in OPTIMIZED {
+        let plain = format!("profile.dev.package.interlock-{package}.opt-level=0");
+        call.arg(format!("--cargo-arg=--config={plain}"));
+    }
     if let Some(shard) = &wanted.shard {
         call.args(["--shard", shard]);
     }
