@@ -190,6 +190,23 @@ fn what_no_placement_allows_is_named() {
     );
 }
 
+/// An event with several targets, none of which is allowed yet, says what each waits for.
+#[test]
+fn a_stop_before_branches_says_what_they_wait_for() {
+    let mut workflow = bugfix();
+    workflow["states"]["fixing"]["on"]["DONE"] = json!([
+        {"target": "review", "guard": "tested"},
+        {"target": "planning", "guard": "tested"},
+    ]);
+    let lines = "edit a.py\nmake test = 2\ngit push = 0";
+    let (found, _) = place(&workflow, &session(lines), Options::default());
+    let [stop] = found.stops.as_slice() else {
+        unreachable!("one stop: {found:?}")
+    };
+    let said = stop.waits_for.join("; ");
+    assert!(said.contains("`make test` ending with 0"), "{stop:?}");
+}
+
 /// An edit after the tests makes them stale; no placement lets the push pass.
 #[test]
 fn evidence_ages_in_every_placement() {

@@ -198,6 +198,26 @@ fn tests_that_failed_prove_nothing() {
 }
 
 #[test]
+fn a_write_after_the_tests_counts_even_if_it_was_undone() {
+    let scene = Scene::begun();
+    scene.edit("two");
+    scene.bash("npm test", 0);
+    // The tests may have passed only while the file was another one.
+    scene.edit("three");
+    scene.edit("two");
+    scene.commit_all("work");
+    scene.attest(&[]);
+    let why = scene.refused(&["--base", "main", "--require", "tests_passed"], "not_met");
+    assert!(why.contains("was not seen since the last edit"), "{why}");
+    let key = scene.public.to_str().unwrap();
+    let json = scene.verified(&["--key", key, "--json"]);
+    let json: Value = serde_json::from_str(&json).unwrap();
+    let evidence = &json["statement"]["predicate"]["evidence"][0];
+    assert_eq!(evidence["onCommit"], false, "{json}");
+    assert_eq!(evidence["why"], "a write was allowed after it", "{json}");
+}
+
+#[test]
 fn json_has_the_keys_that_the_page_lists() {
     let page = include_str!("../../../docs/src/json.md");
     let (_, section) = page.split_once("\n## attest, verify\n").unwrap();

@@ -153,23 +153,67 @@ fn a_question_answered_elsewhere_leaves_the_screen() {
 
 /// Calls the hook in a session whose client is this very process, with a call that needs a yes.
 fn ask_for_a_page(room: &Room) {
-    let input = json!({ "url": "https://example.com/page" });
-    let call = before_tool(room, "s1", "t1", "WebFetch", &input);
+    ask_for(room, "t1", "page");
+}
+
+fn ask_for(room: &Room, id: &str, page: &str) {
+    let input = json!({ "url": format!("https://example.com/{page}") });
+    let call = before_tool(room, "s1", id, "WebFetch", &input);
     let hook = interlock(room).hook(&call).unwrap();
     assert!(hook.wait_with_output().unwrap().status.success());
+}
+
+/// Returns the person's token; it is made below this process, before the hook takes it for the client.
+fn token(room: &Room) -> String {
+    let shown = terminal::output(room.command(INTERLOCK).arg("token")).unwrap();
+    let token = String::from_utf8(shown.stdout).unwrap();
+    token.lines().last().unwrap().to_owned()
+}
+
+fn open_with(token: &str, room: &Room) -> Terminal {
+    let mut command = watch(room);
+    command.env("INTERLOCK_TOKEN", token);
+    Terminal::start(&command, 40, 120).unwrap()
+}
+
+#[test]
+fn of_two_questions_the_one_on_the_screen_is_answered() {
+    let room = room();
+    let run = started(&room, "s1");
+    let token = token(&room);
+    ask_for(&room, "t1", "page");
+    ask_for(&room, "t2", "other");
+    let mut terminal = open_with(&token, &room);
+    terminal
+        .wait_for("both", holds(&["example.com/page", "example.com/other"]))
+        .unwrap();
+    terminal.press("a").unwrap();
+    terminal
+        .wait_for("advice", holds(&["several wait: choose one"]))
+        .unwrap();
+    terminal.press("ja").unwrap();
+    terminal
+        .wait_for("box", holds(&["may this one call run?", "WebFetch"]))
+        .unwrap();
+    terminal.press("y").unwrap();
+    terminal
+        .wait_for("answer", holds(&["approved ", "GrantIssued"]))
+        .unwrap();
+    let pending = status(&room, &run)["pending"].clone();
+    assert_eq!(pending.as_array().unwrap().len(), 1, "{pending}");
+    assert!(
+        pending.to_string().contains("example.com/page"),
+        "the second was chosen: {pending}"
+    );
 }
 
 #[test]
 fn a_grant_shows_the_call_it_is_for() {
     let room = room();
     started(&room, "s1");
-    // The token is its person's own, because it is made below this process.
-    let shown = terminal::output(room.command(INTERLOCK).arg("token")).unwrap();
-    let token = String::from_utf8(shown.stdout).unwrap();
+    let token = token(&room);
     ask_for_a_page(&room);
-    let mut command = watch(&room);
-    command.env("INTERLOCK_TOKEN", token.lines().last().unwrap());
-    let mut terminal = Terminal::start(&command, 30, 100).unwrap();
+    let mut terminal = open_with(&token, &room);
     terminal
         .wait_for("call", holds(&["WebFetch", "example.com"]))
         .unwrap();

@@ -304,9 +304,11 @@ fn so_many_calls_and_answers_are_remembered_and_no_more() {
     let kept: Vec<&str> = run.calls.iter().map(|call| call.id.as_str()).collect();
     assert_eq!((kept.len(), kept[0], kept[255]), (256, "1", "256"));
     let mut run = begun();
+    let mut ids = Vec::new();
     for number in 0..33 {
         run = asked(run, &number.to_string(), "reads");
         let open = run.requests[0].clone();
+        ids.push(open.id());
         let voided = Event::RequestVoided {
             path: open.path.clone(),
             id: open.id(),
@@ -316,5 +318,6 @@ fn so_many_calls_and_answers_are_remembered_and_no_more() {
         };
         run = evolve(run, &voided);
     }
-    assert_eq!(run.settled.len(), 32);
+    let kept: Vec<_> = run.settled.iter().map(|one| one.id.clone()).collect();
+    assert_eq!(kept, ids[1..], "the oldest is forgotten");
 }

@@ -2,6 +2,7 @@
 
 mod asked;
 mod changed_tools;
+mod configured;
 mod drafts;
 mod governed;
 mod governed_files;

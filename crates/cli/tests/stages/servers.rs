@@ -125,6 +125,28 @@ fn a_server_s_tool_is_judged_like_any_other_and_its_result_is_told() {
 }
 
 #[test]
+fn a_server_may_finish_its_work_when_the_run_has_ended() {
+    let place = place(
+        "look",
+        &[],
+        vec![vec![call("look", says("seen"))], submit()],
+    );
+    let closed = place.room.path("closed");
+    let script = programs::built("interlock-testkit", "mcp-script", INTERLOCK).unwrap();
+    let settings = json!({"tools": [tool("look")], "marked": place.project()});
+    // It takes a moment after its input is closed.
+    let line = "\"$1\" \"$2\"; sleep 0.2; echo done > \"$3\"";
+    let args = json!(["-c", line, "server", script, settings.to_string(), closed]);
+    let path = config(&place);
+    let known = fs::read_to_string(&path).unwrap();
+    let server = format!("{known}[mcp.zoo]\ncommand = \"bash\"\nargs = {args}\n");
+    fs::write(path, server).unwrap();
+    place.call(&["run", "flow", "it", "--headless"]).ended(0);
+    assert_eq!(fs::read_to_string(closed).unwrap(), "done\n");
+    all_ended(&place);
+}
+
+#[test]
 fn a_stage_may_list_a_tool_with_its_server_s_name() {
     for listed in ["zoo__look", "mcp__zoo__look", "zoo__*"] {
         let zoo = json!({"tools": [tool("look")]});

@@ -285,15 +285,22 @@ mod tests {
             &list.to_string(),
         );
         assert_eq!(found(&plugins(base, &[])), ["two", "mine"]);
-        // A marketplace that is a folder is loaded from there, even if a copy exists.
-        let known = serde_json::json!({"m": {"source": {"source": "directory", "path": base}}});
+        // A marketplace that is a folder or a file is loaded from there, even if a copy exists.
         let known_list = base.join("settings/plugins/known_marketplaces.json");
-        write(&known_list, &known.to_string());
         write(
             &base.join(".claude-plugin/marketplace.json"),
             r#"{"plugins": [{"name": "p", "source": "./one"}]}"#,
         );
-        assert_eq!(found(&plugins(base, &[])), ["two", "one", "mine"]);
+        for (kind, in_place) in [("directory", true), ("file", true), ("github", false)] {
+            let known = serde_json::json!({"m": {"source": {"source": kind, "path": base}}});
+            write(&known_list, &known.to_string());
+            let wanted: &[&str] = if in_place {
+                &["two", "one", "mine"]
+            } else {
+                &["two", "mine"]
+            };
+            assert_eq!(found(&plugins(base, &[])), wanted, "{kind}");
+        }
         fs::remove_file(known_list).unwrap();
         let named = [
             "--plugin-dir",

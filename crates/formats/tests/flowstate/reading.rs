@@ -206,8 +206,9 @@ fn arguments_take_the_types_of_their_schema() {
             "l": { "type": "array", "items": { "$ref": "#/$defs/port" } },
             "o": { "type": "object", "properties": { "deep": { "type": "integer", "default": 3 } } },
             "e": { "enum": [1, "two"] },
+            "r": { "$ref": "#/$defs/named" },
         },
-        "$defs": { "port": { "type": "integer" } },
+        "$defs": { "named": { "$ref": "#/$defs/port" }, "port": { "type": "integer" } },
     });
     let fit = |arguments: Value| {
         let Value::Object(arguments) = arguments else {
@@ -226,6 +227,11 @@ fn arguments_take_the_types_of_their_schema() {
     assert_eq!(
         fit(json!({ "n": "2", "l": "[1, 2]", "o": "{\"deep\": 4}", "s": null, "b": null })),
         Ok(json!({ "n": 2, "l": [1, 2], "o": { "deep": 4 }, "s": "", "b": false }))
+    );
+    // A reference leads to a reference.
+    assert_eq!(
+        fit(json!({ "n": "1", "r": "80" })),
+        Ok(json!({ "n": 1, "r": 80, "b": false }))
     );
     assert_eq!(fit(json!({ "n": "0" })).unwrap_err()[0].path, "/n");
     assert_eq!(fit(json!({ "n": "x" })).unwrap_err()[0].path, "/n");

@@ -238,3 +238,33 @@ fn no(what: &str, said: &PersonSaid) -> interlock_core::refusal::Refusal {
         format!("a person rejected {what}{note}"),
     )
 }
+
+#[cfg(test)]
+#[expect(clippy::unwrap_used, reason = "a failed test panics")]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_question_is_answered_once_and_the_oldest_give_way() {
+        let mut questions = Questions::default();
+        let mut ask = |number: usize| {
+            let about = About::Transition {
+                event: number.to_string(),
+            };
+            let id = ApprovalId::new(number.to_string());
+            questions
+                .ask(RunId::new("run"), id, about, Value::Null)
+                .unwrap()
+        };
+        let keys: Vec<String> = (0..WAITING_MAX + 2).map(&mut ask).collect();
+        for (number, key) in keys.iter().enumerate() {
+            let taken = questions.take(key).map(|asked| asked.id.to_string());
+            let wanted = (number >= 2).then(|| number.to_string());
+            assert_eq!(taken, wanted, "question {number}");
+            assert!(
+                questions.take(key).is_none(),
+                "question {number}, a second time"
+            );
+        }
+    }
+}

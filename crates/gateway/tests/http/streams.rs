@@ -230,6 +230,16 @@ async fn a_batch_is_answered_as_one() {
     assert!(json_of(one).await.is_array(), "a batch of one is a batch");
     let nothing = world.post(Some(&session), &json!([told])).await;
     assert_eq!(nothing.status(), 202);
+    // A batch begins no session, and none within a session.
+    for batch in [
+        json!([initialize("2025-03-26"), call(5, "echo")]),
+        json!([call(6, "echo"), initialize("2025-03-26")]),
+        json!([initialize("2025-03-26")]),
+    ] {
+        let refused = world.post(Some(&session), &batch).await;
+        assert_eq!(refused.status(), 400, "{batch}");
+        assert_eq!(json_of(refused).await["error"]["code"], -32_600, "{batch}");
+    }
 }
 
 #[tokio::test]

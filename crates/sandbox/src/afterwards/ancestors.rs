@@ -92,3 +92,43 @@ fn whereabouts(held: &File) -> io::Result<PathBuf> {
     use std::os::fd::AsRawFd;
     fs::read_link(format!("/proc/self/fd/{}", held.as_raw_fd()))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_directory_that_another_one_replaced_is_moved_back() -> io::Result<()> {
+        let room = tempfile::tempdir()?;
+        let root = room.path().canonicalize()?;
+        let protected = root.join("a/p/x");
+        fs::create_dir_all(root.join("a/p"))?;
+        fs::write(&protected, "as before")?;
+        let mut ancestors = Ancestors::default();
+        ancestors.hold(&protected);
+        fs::rename(root.join("a"), root.join("b"))?;
+        fs::create_dir_all(root.join("a/p"))?;
+        fs::write(&protected, "forged")?;
+
+        let changed = ancestors.put_back(&|_| Quarantine::new(None, &root.join("aside")));
+        let changed: Vec<&Path> = changed.iter().map(|one| one.path.as_path()).collect();
+        assert_eq!(changed, [root.join("a")]);
+        assert_eq!(fs::read_to_string(&protected)?, "as before");
+        assert!(!root.join("b").exists());
+        Ok(())
+    }
+
+    #[test]
+    fn directories_in_which_only_files_changed_stay() -> io::Result<()> {
+        let room = tempfile::tempdir()?;
+        let root = room.path().canonicalize()?;
+        fs::create_dir_all(root.join("a/p"))?;
+        let mut ancestors = Ancestors::default();
+        ancestors.hold(&root.join("a/p/x"));
+        fs::write(root.join("a/p/x"), "new")?;
+        fs::create_dir(root.join("a/q"))?;
+        let changed = ancestors.put_back(&|_| Quarantine::new(None, &root));
+        assert!(changed.is_empty(), "{changed:?}");
+        Ok(())
+    }
+}

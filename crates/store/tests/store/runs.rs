@@ -1,6 +1,10 @@
 //! The index of the list of runs, and directories that are not runs.
 
-use std::{fs, path::Path};
+use std::{
+    fs,
+    path::Path,
+    time::{Duration, SystemTime, UNIX_EPOCH},
+};
 
 use interlock_core::names::RunId;
 use interlock_store::{EventLog as _, Listed};
@@ -13,13 +17,16 @@ use crate::{
 
 /// Makes a run's files look long unchanged.
 fn settle(world: &World, run: &RunId) {
+    set_modified(world, run, UNIX_EPOCH + Duration::from_secs(1_000));
+}
+
+fn set_modified(world: &World, run: &RunId, at: SystemTime) {
     for entry in fs::read_dir(world.directory(run)).unwrap() {
         let file = fs::File::options()
             .write(true)
             .open(entry.unwrap().path())
             .unwrap();
-        file.set_modified(std::time::UNIX_EPOCH + std::time::Duration::from_secs(1_000))
-            .unwrap();
+        file.set_modified(at).unwrap();
     }
 }
 
@@ -60,6 +67,24 @@ fn the_index_is_used_rebuilt_and_never_believed_over_a_changed_run() {
     }
     fs::remove_file(&index).unwrap();
     assert_eq!(world.card(&run), after);
+}
+
+#[test]
+fn a_run_that_has_just_changed_is_read_again() {
+    let world = World::new();
+    let run = world.named("fix", PROJECT, NOW);
+    let index = world.home.path().join("index.json");
+    // A second change within the resolution of the file system's clock would leave the same time.
+    set_modified(
+        &world,
+        &run,
+        SystemTime::now() + Duration::from_secs(60 * 60),
+    );
+    world.home.list_runs().unwrap();
+    let written = fs::read_to_string(&index).unwrap();
+    assert!(written.contains("\"fix\""), "{written}");
+    fs::write(&index, written.replace("\"fix\"", "\"xif\"")).unwrap();
+    assert_eq!(world.card(&run).name.as_deref(), Some("fix"));
 }
 
 #[test]

@@ -138,7 +138,11 @@ fn a_transcript_that_lines_may_write_says_nothing() {
     for written in [place("HERE"), place("/"), place("."), special("root")] {
         assert_eq!(ended(&[written], &told), None);
     }
+    // A link to the directory is the directory.
     let room = tempfile::tempdir().unwrap();
+    let link = room.path().join("link");
+    std::os::unix::fs::symlink(std::env::temp_dir(), &link).unwrap();
+    assert_eq!(ended(&[place(link.to_str().unwrap())], &told), None);
     let path = room.path().join("rollout.jsonl");
     let off = turn(OFF) + &told.map(|entry| format!("{entry}\n")).concat();
     fs::write(&path, off).unwrap();

@@ -358,4 +358,32 @@ mod tests {
             assert_eq!(found, wanted, "{path:?} {bearer:?}");
         }
     }
+
+    #[tokio::test]
+    async fn a_request_has_one_bearer_token() {
+        for (lines, wanted) in [
+            (vec!["Bearer t"], Some(Caller::Nobody)),
+            (vec!["bearer  t "], Some(Caller::Nobody)),
+            (vec!["Bearer t", "Bearer t"], None),
+            (vec!["Bearer t", "Bearer unknown"], None),
+            (vec!["Bearer unknown", "Bearer t"], None),
+            (vec!["Basic t"], None),
+            (vec!["Bearer "], None),
+            (vec!["t"], None),
+        ] {
+            let named: Vec<(&str, &str)> =
+                lines.iter().map(|line| ("authorization", *line)).collect();
+            let headers = headers(&named);
+            let shown = Shown {
+                headers: &headers,
+                path_token: None,
+            };
+            assert_eq!(
+                wide().caller(&shown, run_of).await.ok(),
+                wanted,
+                "{lines:?}"
+            );
+            assert_eq!(wide().may_measure(&headers), wanted.is_some(), "{lines:?}");
+        }
+    }
 }
