@@ -131,6 +131,17 @@ fn the_list_and_the_calls_follow_the_phase() {
 }
 
 #[test]
+fn a_change_by_the_first_call_of_all_is_told() {
+    let world = World::new(&two_states(), "planning");
+    world.start();
+    let mut client = world.open(&json!({}));
+    let ready = json!({"event": "READY"});
+    let moved = call(&mut client, "interlock_transition", &ready);
+    assert_eq!(moved["result"]["isError"], false, "{moved}");
+    client.incoming("notifications/tools/list_changed").unwrap();
+}
+
+#[test]
 fn the_control_tools_stay_where_the_only_server_is_down_and_it_is_started_again() {
     let world = World::new(&two_states(), "planning");
     world.start();

@@ -277,6 +277,30 @@ fn a_definition_that_changes_is_refused_until_a_person_accepts_it() {
 }
 
 #[test]
+fn a_list_that_could_not_be_read_is_read_again() {
+    let world = World::new();
+    let tools = json!({"tools": [tool("look", "Looks.")]});
+    let servers = world.start(vec![world.wanted("one", &world.script(&tools))]);
+    assert_eq!(names(&servers), ["do", "look"]);
+    let changed = json!([tool("look", "Looks, and tells others.")]);
+    let told = json!({"method": "notifications/tools/list_changed"});
+    let steps =
+        object(&json!({"steps": [{"set_tools": changed}, {"fail_lists": 1}, {"send": told}]}));
+    servers.call("do", steps, None).wait().unwrap();
+    let look = || {
+        servers
+            .call("look", Object::new(), None)
+            .wait()
+            .unwrap_err()
+    };
+    // What may have changed is not called, and what has changed is seen as soon as it can be.
+    let error = look();
+    assert!(error.to_string().contains("no list today"), "{error}");
+    let error = look();
+    assert!(matches!(error, CallError::Changed(_)), "{error}");
+}
+
+#[test]
 fn a_call_that_is_dropped_or_takes_too_long_is_cancelled_at_its_server() {
     let world = World::new();
     let log = world.room.path("server.log");

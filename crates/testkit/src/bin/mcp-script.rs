@@ -46,6 +46,8 @@ struct State {
     /// Answers from the client, by the id of the question.
     answers: BTreeMap<String, Value>,
     asked: u64,
+    /// Number of requests for the list of tools that fail.
+    lists_failing: usize,
     /// Number of calls that wait for each other, and the one whose turn it is.
     gathered: usize,
     turn: usize,
@@ -140,7 +142,7 @@ impl Server {
 
     /// Returns the answer to a request other than a call; `None` if it is never answered.
     fn short(&self, method: &str, message: &Value) -> Option<Value> {
-        let state = self.lock();
+        let mut state = self.lock();
         if state.settings.mute.contains(method) {
             return None;
         }
@@ -162,6 +164,10 @@ impl Server {
                 "_meta": {"io.modelcontextprotocol/serverInfo": {"name": "script", "version": "1"}},
             }}),
             "ping" if !is_modern => json!({"result": {}}),
+            "tools/list" if state.lists_failing > 0 => {
+                state.lists_failing -= 1;
+                json!({"error": {"code": -32603, "message": "no list today"}})
+            }
             "tools/list" => json!({"result": state.page(message)}),
             _ if method.starts_with("echo/") => json!({"result": {"echo": message}}),
             _ => {
@@ -283,6 +289,9 @@ impl Call {
             "until_cancelled" => self.until_cancelled(),
             "set_tools" => {
                 self.server.lock().settings.tools = value.as_array().cloned().unwrap_or_default();
+            }
+            "fail_lists" => {
+                self.server.lock().lists_failing = number(Some(value)).unwrap_or(0);
             }
             "exit" => std::process::exit(
                 number(Some(value))
