@@ -44,21 +44,32 @@ impl State {
         all.extend(&self.words);
     }
 
-    /// Decodes it.
-    pub(crate) fn unpacked(packed: &[u32], used: &[u32]) -> Self {
+    /// Decodes it, in place of what is there.
+    pub(crate) fn unpack(&mut self, packed: &[u32], used: &[u32]) {
         let parts = Self::parts_of(packed);
-        Self {
-            rest: packed.first().copied().unwrap_or_default(),
-            parts: parts.to_vec(),
-            used: used.to_vec(),
-            words: packed.iter().skip(2 + parts.len()).copied().collect(),
-        }
+        self.rest = packed.first().copied().unwrap_or_default();
+        copy(parts, &mut self.parts);
+        copy(used, &mut self.used);
+        let words = packed.get(Self::PARTS + parts.len()..);
+        copy(words.unwrap_or_default(), &mut self.words);
     }
+
+    /// Where in an encoded state its parts begin.
+    pub(crate) const PARTS: usize = 2;
 
     /// Returns the parts of an encoded state.
     pub(crate) fn parts_of(packed: &[u32]) -> &[u32] {
-        let count = at(packed.get(1).copied().unwrap_or_default());
-        packed.get(2..2 + count).unwrap_or_default()
+        let parts = Self::PARTS..Self::PARTS + Self::count(packed);
+        packed.get(parts).unwrap_or_default()
+    }
+
+    /// Returns where in an encoded state half of its parts are over.
+    pub(crate) fn middle(packed: &[u32]) -> usize {
+        Self::PARTS + Self::count(packed) / 2
+    }
+
+    fn count(packed: &[u32]) -> usize {
+        at(packed.get(1).copied().unwrap_or_default())
     }
 }
 
@@ -207,6 +218,11 @@ impl Atlas {
 
     pub(crate) fn part(&self, id: u32) -> Option<&PartInfo> {
         self.parts.get_index(at(id)).map(|(_, info)| info)
+    }
+
+    /// Counts the frames of a part.
+    pub(crate) fn frames(&self, part: u32) -> u32 {
+        self.part(part).map_or(0, |info| short(info.frames.len()))
     }
 
     /// Returns the effect of a step on evidence; `None` if the words do not determine it.

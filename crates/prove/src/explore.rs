@@ -2,6 +2,7 @@
 
 mod again;
 mod places;
+mod repeat;
 mod steps;
 mod visits;
 
@@ -19,12 +20,13 @@ use crate::{
     key::move_seen,
     machine::machines,
     model::Model,
-    moves::{Candidate, Done, starts},
+    moves::{Candidate, Done, LastProposed, starts},
     rows::Rows,
     table::{Kind, Table},
     views::{Truths, View},
 };
 use again::{Expansion, Expansions, Target};
+use repeat::{Current, Recorded};
 
 /// Whether answers of the engine are stored.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -98,6 +100,8 @@ struct Explorer<'a> {
     visits: Vec<Visit>,
     runs: Map<u32, Box<Run>>,
     waiting: VecDeque<u32>,
+    /// The last call that was proposed: the next candidate may be another end of it.
+    last: LastProposed,
     edges: Set<Edge>,
     /// Whether a state that proceeds by itself asks for evidence: then a step may read all of it.
     reads_all: bool,
@@ -112,9 +116,11 @@ struct Explorer<'a> {
     /// Recorded expansions, and the numbers of the words that places refer to.
     expansions: Expansions,
     rows: Rows,
+    recorded: Recorded,
     salt: u32,
     contradicted: bool,
     // Buffers.
+    current: Current,
     targets: Vec<Target>,
     packed: Vec<u32>,
     to: State,
@@ -161,6 +167,7 @@ pub(crate) fn explore(
         visits: Vec::new(),
         runs: Map::default(),
         waiting: VecDeque::new(),
+        last: LastProposed::default(),
         edges: Set::default(),
         reads_all: crate::machine::goes_on_by_evidence(&model.machine),
         guards_happen: model.slots.iter().any(|slot| {
@@ -182,8 +189,10 @@ pub(crate) fn explore(
         }),
         expansions: Expansions::default(),
         rows: Rows::default(),
+        recorded: Recorded::default(),
         salt: 0,
         contradicted: false,
+        current: Current::default(),
         targets: Vec::new(),
         packed: Vec::new(),
         to: State::default(),
@@ -265,8 +274,8 @@ impl Explorer<'_> {
                 .map_or(NONE, |node| node.stands),
             false => NONE,
         };
-        let known = self.labels.get(at(template)).into_iter().flatten();
-        if let Some((_, known)) = known.into_iter().find(|(found, _)| *found == stands) {
+        let known = self.labels.get(at(template)).map_or(&[][..], Vec::as_slice);
+        if let Some((_, known)) = known.iter().find(|(found, _)| *found == stands) {
             return *known;
         }
         let mut label = self.templates.get_index(at(template)).cloned();
@@ -289,6 +298,9 @@ impl Explorer<'_> {
     }
 
     fn expand(&mut self, visit: usize) {
+        if self.repeat(visit) {
+            return;
+        }
         let Some(state) = self.state_of(visit) else {
             return;
         };
@@ -333,25 +345,30 @@ impl Explorer<'_> {
             .extend(self.graph.out(node).map(|(_, edge)| edge));
         let from = self.graph.steps();
         let mut done = Vec::new();
-        for part in 0..here.entries.len() {
-            self.plain(&here, part, &mut done);
-        }
+        let parts = 0..here.entries.len();
+        let recorded: Vec<Option<usize>> = parts
+            .map(|part| self.plain(&here, part, &mut done))
+            .collect();
+        self.note_recorded(&here.state, &recorded);
         for part in 0..here.entries.len() {
             self.used_up(&here, part, &done);
         }
         self.graph.close_span(node, from);
     }
 
-    /// Does everything that may be done in a part.
-    fn plain(&mut self, here: &Here, part: usize, done: &mut Vec<(usize, u32, bool)>) {
-        let Some(all) = here.candidates.get(part).map(Rc::clone) else {
-            return;
-        };
+    /// Does everything that may be done in a part, and returns the number of its expansion if that is recorded.
+    fn plain(
+        &mut self,
+        here: &Here,
+        part: usize,
+        done: &mut Vec<(usize, u32, bool)>,
+    ) -> Option<usize> {
+        let all = here.candidates.get(part).map(Rc::clone)?;
         let place = self.place(here, part);
         if let Some(place) = place
-            && self.again(here, part, place, done)
+            && let Some(known) = self.again(here, part, place, done)
         {
-            return;
+            return Some(known);
         }
         let mut recorded = place.map(|_| Expansion::default());
         let mut over = NONE;
@@ -389,9 +406,9 @@ impl Explorer<'_> {
                 self.arrive(here, by, found);
             }
         }
-        if let Some((place, expansion)) = place.zip(recorded) {
-            self.expansions.insert(place, Rc::new(expansion));
-        }
+        let (place, expansion) = place.zip(recorded)?;
+        let (number, _) = self.expansions.insert_full(place, Rc::new(expansion));
+        Some(number)
     }
 
     /// Uses up limits with calls that change nothing else, in one step.

@@ -10,7 +10,7 @@ use crate::{
     hash::{NONE, Set, at, short},
     model::Model,
     moves::Act,
-    rows::Rows,
+    states::States,
 };
 
 /// What the steps of a kind have in common.
@@ -67,7 +67,7 @@ pub(crate) struct Graph {
     /// Steps that the engine itself was asked for.
     pub(crate) asked: usize,
     pub(super) atlas: RefCell<Atlas>,
-    pub(super) keys: Rows,
+    pub(super) keys: States,
     pub(super) together: Set<Vec<(usize, usize)>>,
 }
 
@@ -135,8 +135,8 @@ impl Graph {
             .map_or(&[], Vec::as_slice)
     }
 
-    pub(super) fn add_node(&mut self, key: &[u32], ended: Option<Outcome>, exhausted: bool) -> u32 {
-        self.keys.add(key);
+    /// Adds the node of the state that was added to `keys` last.
+    pub(super) fn add_node(&mut self, ended: Option<Outcome>, exhausted: bool) {
         self.nodes.push(Node {
             ended,
             exhausted,
@@ -145,7 +145,6 @@ impl Graph {
             spans: (NONE, NONE),
             visit: NONE,
         });
-        short(self.nodes.len() - 1)
     }
 
     /// Adds edges of a state that were found at once.

@@ -31,6 +31,7 @@ mod reach;
 mod replay;
 mod rows;
 mod sound;
+mod states;
 mod substance;
 mod table;
 mod verdict;

@@ -246,6 +246,17 @@ fn group(model: &Model, usable: &Usable) -> Option<(usize, usize)> {
 
 /// Tries a candidate, with the engine itself.
 pub(crate) fn attempt(model: &Model, run: &Run, leaf: &Leaf, what: &Try) -> Tried {
+    attempt_next(model, run, leaf, what, &mut LastProposed::default())
+}
+
+/// Tries a candidate after another one: a call is proposed once for all its ends.
+pub(crate) fn attempt_next(
+    model: &Model,
+    run: &Run,
+    leaf: &Leaf,
+    what: &Try,
+    last: &mut LastProposed,
+) -> Tried {
     let path = &leaf.path;
     match what {
         Try::No => {
@@ -310,7 +321,11 @@ pub(crate) fn attempt(model: &Model, run: &Run, leaf: &Leaf, what: &Try) -> Trie
             let Some(end) = one.ends.get(*end) else {
                 return Tried::NOTHING;
             };
-            let done = call(model, run, path, call_act(path, one, end.clone()));
+            let act = call_act(path, one, end.clone());
+            let proposed = last.of(path, *usable, || {
+                propose(model, run, path, (one.class, one.asked))
+            });
+            let done = proposed.and_then(|proposed| ended(model, run, path, act, proposed));
             Tried {
                 // What may not run has no other end either.
                 stop: done.is_none(),
@@ -353,25 +368,63 @@ pub(crate) fn call_act(path: &FramePath, usable: &Usable, end: End) -> Act {
     }
 }
 
-/// Lets a call run and end; `None`: it may not run here.
-pub(crate) fn call(model: &Model, run: &Run, path: &FramePath, act: Act) -> Option<Done> {
-    let Act::Call {
-        class, end, asked, ..
-    } = &act
-    else {
-        return None;
-    };
-    let known = model.classes.get(*class)?;
+/// A call that may run, before its end is recorded.
+#[derive(Debug)]
+pub(crate) struct Proposed {
+    run: Run,
+    events: Vec<Event>,
+}
+
+/// The last call that was proposed, of all those of one run.
+#[derive(Debug, Default)]
+pub(crate) struct LastProposed {
+    /// The visit and the part.
+    place: (u32, u32),
+    /// The path of the leaf; `None`: nothing was proposed.
+    path: Option<FramePath>,
+    usable: usize,
+    proposed: Option<Proposed>,
+}
+
+impl LastProposed {
+    /// Forgets the call if this is another place.
+    pub(crate) fn go_to(&mut self, place: (u32, u32)) {
+        if self.place != place {
+            (self.place, self.path) = (place, None);
+        }
+    }
+
+    fn of(
+        &mut self,
+        path: &FramePath,
+        usable: usize,
+        propose: impl FnOnce() -> Option<Proposed>,
+    ) -> Option<&Proposed> {
+        let is_last = self.path.as_ref() == Some(path) && self.usable == usable;
+        if !is_last {
+            self.proposed = propose();
+            (self.path, self.usable) = (Some(path.clone()), usable);
+        }
+        self.proposed.as_ref()
+    }
+}
+
+/// Proposes a call, with a person's yes if one is asked; `None`: it may not run here.
+pub(crate) fn propose(
+    model: &Model,
+    run: &Run,
+    path: &FramePath,
+    (class, asked): (usize, bool),
+) -> Option<Proposed> {
+    let known = model.classes.get(class)?;
     let mut call = known.call.clone();
     call.branch = branch(path);
-    let mut events = Vec::new();
-    let propose = CommandKind::Propose(Box::new(call.clone()));
-    let (mut now, mut said, mut reply) = apply(model, run, propose.clone());
-    events.append(&mut said);
+    let propose = CommandKind::Propose(Box::new(call));
+    let (mut now, mut events, mut reply) = apply(model, run, propose.clone());
     let was_asked = events
         .iter()
         .any(|event| matches!(event, Event::RequestOpened { .. }));
-    if was_asked && *asked {
+    if was_asked && asked {
         let id = events.iter().find_map(|event| match event {
             Event::RequestOpened { .. } => now.requests.last().map(|request| request.id()),
             _ => None,
@@ -383,13 +436,34 @@ pub(crate) fn call(model: &Model, run: &Run, path: &FramePath, act: Act) -> Opti
         };
         let yes = CommandKind::Approve(with_what_it_takes(&model.machine, &now, yes));
         for command in [yes, propose] {
+            let said;
             (now, said, reply) = apply(model, &now, command);
-            events.append(&mut said);
+            events.extend(said);
         }
     }
-    if reply != Reply::Accepted {
+    (reply == Reply::Accepted).then_some(Proposed { run: now, events })
+}
+
+/// Lets a call run and end; `None`: it may not run here.
+pub(crate) fn call(model: &Model, run: &Run, path: &FramePath, act: Act) -> Option<Done> {
+    let Act::Call { class, asked, .. } = &act else {
         return None;
-    }
+    };
+    let proposed = propose(model, run, path, (*class, *asked))?;
+    ended(model, run, path, act, &proposed)
+}
+
+/// Ends a call that was proposed in `run`.
+pub(crate) fn ended(
+    model: &Model,
+    run: &Run,
+    path: &FramePath,
+    act: Act,
+    proposed: &Proposed,
+) -> Option<Done> {
+    let Act::Call { class, end, .. } = &act else {
+        return None;
+    };
     let wrote = end.wrote.iter().map(|path| WrittenPath {
         path: format!("/project/{path}"),
         relative: Some(path.clone()),
@@ -401,10 +475,11 @@ pub(crate) fn call(model: &Model, run: &Run, path: &FramePath, act: Act) -> Opti
         bytes: end.bytes,
         wrote: wrote.collect(),
         commands: Vec::new(),
-        checked: substance::checked(&now),
+        checked: substance::checked(&proposed.run),
     });
-    let (after, mut said, _) = apply(model, &now, ended);
-    events.append(&mut said);
+    let (after, said, _) = apply(model, &proposed.run, ended);
+    let mut events = proposed.events.clone();
+    events.extend(said);
     let class = *class;
     Some(done(
         model,

@@ -5,13 +5,20 @@ use interlock_core::{names::FramePath, run::Run};
 use crate::{
     atlas::Leaf,
     model::{MORE, Model},
-    moves::{Act, Done, Tried, Try, attempt, call},
+    moves::{Act, Done, LastProposed, Tried, Try, attempt_next, call},
     table::Kind,
 };
 
 /// Does what is tried at a leaf, once or until a limit is used up.
-pub(crate) fn perform(model: &Model, run: &Run, leaf: &Leaf, what: &Try, kind: Kind) -> Tried {
-    let mut tried = attempt(model, run, leaf, what);
+pub(crate) fn perform(
+    model: &Model,
+    run: &Run,
+    leaf: &Leaf,
+    what: &Try,
+    kind: Kind,
+    last: &mut LastProposed,
+) -> Tried {
+    let mut tried = attempt_next(model, run, leaf, what, last);
     if kind == Kind::Plain {
         return tried;
     }

@@ -41,6 +41,8 @@ pub(crate) fn no_end(model: &Model, graph: &Graph, exhausted: bool) -> Option<Un
                 .get(node)
                 .is_some_and(|node| node.exhausted == exhausted)
     };
+    // Runs get to every state of the graph, so that without such a state no way has to be searched for.
+    (0..graph.nodes.len()).find(|node| stuck(*node))?;
     let way = search(graph, None, &|_, node| stuck(node))?;
     let what = if exhausted {
         "limits are used up and the run can end no more"

@@ -91,6 +91,14 @@ impl Change {
         }
     }
 
+    /// Returns the part after the step, if no other is changed.
+    pub(crate) const fn part(&self) -> Option<u32> {
+        match self {
+            Self::Part { part, .. } | Self::Counted { part, .. } => Some(*part),
+            Self::All { .. } => None,
+        }
+    }
+
     /// Changes a state that the step is done in; returns `false` if its part is not there.
     pub(crate) fn apply(&self, atlas: &mut Atlas, state: &mut State, own: usize) -> bool {
         let places = state.parts.get_mut(own).zip(state.used.get_mut(own));

@@ -4,7 +4,7 @@ use std::rc::Rc;
 
 use super::{Explorer, Found, Here, Move, is_same};
 use crate::{
-    atlas::copy,
+    atlas::{State, copy},
     graph::Edge,
     hash::{Map, at, short},
     table::{Change, Kind, Slot},
@@ -16,24 +16,28 @@ pub(super) type Place = (u32, u32);
 /// The steps of a part from one place, in the order of its candidates.
 #[derive(Debug, Default)]
 pub(super) struct Expansion {
-    effects: Vec<Effect>,
-    steps: Vec<Taken>,
+    pub(super) effects: Vec<Effect>,
+    pub(super) steps: Vec<Taken>,
 }
 
 /// The effect of a step on the whole state.
-#[derive(Debug, PartialEq, Eq)]
-struct Effect {
+#[derive(Debug)]
+pub(super) struct Effect {
     change: Change,
     /// The words after it.
     words: Box<[u32]>,
+    /// The part after it, if it changes nothing else of the state.
+    pub(super) alone: Option<u32>,
+    /// The first candidate with this effect.
+    pub(super) candidate: u32,
 }
 
-#[derive(Debug, PartialEq, Eq)]
-struct Taken {
+#[derive(Debug)]
+pub(super) struct Taken {
     candidate: u32,
     /// The number of its effect.
-    effect: u32,
-    template: u32,
+    pub(super) effect: u32,
+    pub(super) template: u32,
     counts: bool,
 }
 
@@ -62,17 +66,16 @@ impl Explorer<'_> {
         Some((short(*asked), self.rows.add(&here.state.words)))
     }
 
-    /// Repeats the expansion that is recorded for a place; returns `false` if there is none.
+    /// Repeats the expansion that is recorded for a place, and returns its number; `None` if there is none.
     pub(super) fn again(
         &mut self,
         here: &Here,
         part: usize,
         place: Place,
         done: &mut Vec<(usize, u32, bool)>,
-    ) -> bool {
-        let Some(known) = self.expansions.get(&place).map(Rc::clone) else {
-            return false;
-        };
+    ) -> Option<usize> {
+        let (number, _, known) = self.expansions.get_full(&place)?;
+        let known = Rc::clone(known);
         let mut targets = std::mem::take(&mut self.targets);
         targets.clear();
         targets.resize(known.effects.len(), Target::NotEntered);
@@ -89,7 +92,7 @@ impl Explorer<'_> {
                 continue;
             };
             if matches!(target, Target::NotEntered) {
-                *target = self.enter_effect(here, by, effect);
+                *target = self.enter_effect(&here.state, short(here.visit), by, effect);
             }
             let Target::Node { node, idle } = *target else {
                 continue;
@@ -105,12 +108,17 @@ impl Explorer<'_> {
             }
         }
         self.targets = targets;
-        true
+        Some(number)
     }
 
     /// Enters the state that an effect leads to.
-    fn enter_effect(&mut self, here: &Here, by: Move, effect: &Effect) -> Target {
-        let state = &here.state;
+    pub(super) fn enter_effect(
+        &mut self,
+        state: &State,
+        visit: u32,
+        by: Move,
+        effect: &Effect,
+    ) -> Target {
         let mut to = std::mem::take(&mut self.to);
         to.rest = state.rest;
         copy(&state.parts, &mut to.parts);
@@ -121,8 +129,8 @@ impl Explorer<'_> {
         let idle = is_same(&to, state);
         // Without limits a known state is not expanded again.
         let found = match idle && !self.limited {
-            true => self.visits.get(here.visit).map(|visit| visit.node),
-            false => self.enter(&to, short(here.visit), by, None),
+            true => self.visits.get(at(visit)).map(|visit| visit.node),
+            false => self.enter(&to, visit, by, None),
         };
         self.to = to;
         found.map_or(Target::Beyond, |node| Target::Node { node, idle })
@@ -141,14 +149,19 @@ impl Explorer<'_> {
         match (slot, found) {
             (Some(Slot::Nothing { .. }), None) => true,
             (Some(Slot::Step(step)), Some(found)) => {
-                let effect = Effect {
-                    change: step.change.clone(),
-                    words: found.to.words.as_slice().into(),
-                };
-                let known = expansion.effects.iter().position(|known| *known == effect);
+                let words = found.to.words.as_slice();
+                let is_same =
+                    |known: &Effect| known.change == step.change && *known.words == *words;
+                let known = expansion.effects.iter().position(is_same);
                 let number = known.unwrap_or(expansion.effects.len());
                 if known.is_none() {
-                    expansion.effects.push(effect);
+                    let alone = step.change.part().filter(|_| here.state.words == words);
+                    expansion.effects.push(Effect {
+                        change: step.change.clone(),
+                        words: words.into(),
+                        alone,
+                        candidate: by.candidate,
+                    });
                 }
                 let is_known =
                     |known: &Taken| at(known.effect) == number && known.template == step.template;

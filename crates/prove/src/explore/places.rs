@@ -79,8 +79,7 @@ impl Explorer<'_> {
         let mut full = true;
         let others = state.parts.iter().zip(&state.used).enumerate();
         for (_, (other, used)) in others.filter(|(index, _)| *index != part) {
-            let info = self.atlas.part(*other);
-            let told = self.meets || info.is_some_and(|info| info.ended || info.asks);
+            let told = self.is_told(*other);
             full &= told;
             key.extend(if told { [*other, *used] } else { [NONE, NONE] });
         }
@@ -89,6 +88,12 @@ impl Explorer<'_> {
             None => number(&mut self.around, key.into_boxed_slice()),
         };
         (around, full)
+    }
+
+    /// Returns whether the steps of other parts read more of a part than that it goes on.
+    pub(super) fn is_told(&self, part: u32) -> bool {
+        let info = self.atlas.part(part);
+        self.meets || info.is_some_and(|info| info.ended || info.asks)
     }
 
     /// Returns what may be tried in a part.

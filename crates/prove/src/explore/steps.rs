@@ -59,8 +59,13 @@ impl Explorer<'_> {
     fn ask(&mut self, here: &Here, by: Move, entry: usize) -> (Option<Found>, bool) {
         self.materialise(here.visit);
         self.graph.asked += 1;
+        let mut last = std::mem::take(&mut self.last);
+        last.go_to((short(here.visit), by.part));
         let run = self.runs.get(&short(here.visit));
-        let Some((tried, leaf)) = run.and_then(|run| self.done(&here.state, run, by)) else {
+        let done = run.and_then(|run| self.done(&here.state, run, by, &mut last));
+        self.last = last;
+        let run = self.runs.get(&short(here.visit));
+        let Some((tried, leaf)) = done else {
             // INVARIANT: every visit has a run; without one nothing may be said to hold.
             self.graph.whole = false;
             return (None, false);

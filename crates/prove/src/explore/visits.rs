@@ -7,7 +7,7 @@ use crate::{
     atlas::{Leaf, State},
     hash::{at, number, short},
     key::move_seen,
-    moves::Tried,
+    moves::{LastProposed, Tried},
     perform::perform,
 };
 
@@ -35,36 +35,43 @@ impl Explorer<'_> {
         by: Move,
         run: Option<Box<Run>>,
     ) -> Option<u32> {
-        let known = self.graph.keys.find(packed);
-        if let Some(known) = known.filter(|_| !self.limited) {
-            return Some(known);
-        }
-        if known.is_none() && self.graph.nodes.len() >= self.max {
+        let (node, is_new) = if self.graph.nodes.len() < self.max {
+            self.graph.keys.add(packed)
+        } else if let Some(known) = self.graph.keys.find(packed) {
+            (known, false)
+        } else {
             self.graph.whole = false;
             return None;
+        };
+        if is_new {
+            self.add_node(packed);
+        } else if !self.limited {
+            return Some(node);
         }
         let used = match self.used.get_index_of(used) {
             Some(known) => short(known),
             None => number(&mut self.used, used.into()),
         };
-        let node = known.unwrap_or_else(|| {
-            let rest = packed.first().and_then(|rest| self.atlas.rest(*rest));
-            let ended = rest.and_then(|rest| rest.ended);
-            let parts = State::parts_of(packed).iter();
-            let mut parts = parts.filter_map(|part| self.atlas.part(*part));
-            let exhausted = parts.any(|part| part.exhausted);
-            self.graph.add_node(packed, ended, exhausted)
-        });
         if let Some(visit) = self.admit(node, used, from, by) {
             if let Some(run) = run {
                 self.runs.insert(visit, run);
             }
             self.waiting.push_back(visit);
-            if known.is_none() {
+            if is_new {
                 self.look(node, visit);
             }
         }
         Some(node)
+    }
+
+    /// Adds the node of a state that is new.
+    fn add_node(&mut self, packed: &[u32]) {
+        let rest = packed.first().and_then(|rest| self.atlas.rest(*rest));
+        let ended = rest.and_then(|rest| rest.ended);
+        let parts = State::parts_of(packed).iter();
+        let mut parts = parts.filter_map(|part| self.atlas.part(*part));
+        let exhausted = parts.any(|part| part.exhausted);
+        self.graph.add_node(ended, exhausted);
     }
 
     /// Keeps a visit where none of its state permits all that it does; those that permit less are given up.
@@ -111,12 +118,25 @@ impl Explorer<'_> {
     }
 
     pub(super) fn state_of(&self, visit: usize) -> Option<State> {
+        let mut state = State::default();
+        let known = self.read(visit, &mut Vec::new(), &mut state);
+        known.map(|_| state)
+    }
+
+    /// Decodes the state of a visit into buffers, and returns its number.
+    pub(super) fn read(
+        &self,
+        visit: usize,
+        packed: &mut Vec<u32>,
+        state: &mut State,
+    ) -> Option<u32> {
         let visit = self.visits.get(visit)?;
-        let packed = self.graph.keys.get(visit.node)?;
-        Some(State::unpacked(
-            packed,
-            self.used.get_index(at(visit.used))?,
-        ))
+        let used = self.used.get_index(at(visit.used))?;
+        let known = self.graph.keys.read(visit.node, packed);
+        known.then(|| {
+            state.unpack(packed, used);
+            visit.node
+        })
     }
 
     /// Makes the run of a visit, by doing again what led to it.
@@ -134,7 +154,7 @@ impl Explorer<'_> {
             else {
                 return;
             };
-            let done = self.done(&state, run, one.by);
+            let done = self.done(&state, run, one.by, &mut LastProposed::default());
             self.graph.asked += 1;
             let Some(mut done) = done.and_then(|(done, _)| done.done) else {
                 return;
@@ -147,11 +167,17 @@ impl Explorer<'_> {
     }
 
     /// Has a candidate done by the engine.
-    pub(super) fn done(&self, state: &State, run: &Run, by: Move) -> Option<(Tried, Leaf)> {
+    pub(super) fn done(
+        &self,
+        state: &State,
+        run: &Run,
+        by: Move,
+        last: &mut LastProposed,
+    ) -> Option<(Tried, Leaf)> {
         let part = *state.parts.get(at(by.part))?;
         let candidate = self.tries.get(&part)?.get(at(by.candidate))?;
         let leaf = self.leaf(part, candidate.leaf)?;
-        let tried = perform(self.model, run, leaf, &candidate.what, by.kind);
+        let tried = perform(self.model, run, leaf, &candidate.what, by.kind, last);
         Some((tried, leaf.clone()))
     }
 }

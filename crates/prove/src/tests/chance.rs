@@ -119,6 +119,41 @@ pub(super) fn machine(chance: &mut Chance) -> String {
     text
 }
 
+/// Writes a machine of three branches without limits, whose states go on, back and to each other by evidence and approvals.
+pub(super) fn branches(chance: &mut Chance) -> String {
+    let mut text = String::from(
+        "id: f\ninitial: s0\nguards:\n  g0: {evidence: {command: make}}\n  g1: {evidence: {command: make, since: state_entry}}\nstates:\n",
+    );
+    text.push_str("  s0:\n    allowed_tools: [Read]\n    on: {FORK: {fork: {branches: {");
+    let all = ["a", "b", "c"];
+    let each = all.map(|one| format!("{one}: {{initial: {one}0, terminal: {one}_end}}"));
+    text.push_str(&each.join(", "));
+    text.push_str("}, on_complete: end, on_fail: end}}}\n");
+    for branch in all {
+        let count = 2 + chance.below(2);
+        for state in 0..count {
+            let tools = chance.one(&["[Read]", "[Read, Bash]", "[Edit, Bash]"]);
+            let next = match state + 1 < count {
+                true => format!("{branch}{}", state + 1),
+                false => format!("{branch}_end"),
+            };
+            let guard = chance.one(&[
+                "",
+                ", guard: g0",
+                ", guard: g1",
+                ", requires_approval: true",
+            ]);
+            let back = chance.below(count);
+            text.push_str(&format!(
+                "  {branch}{state}:\n    allowed_tools: {tools}\n    allowed_commands: [make]\n    on: {{NEXT: {{target: {next}{guard}}}, BACK: {branch}{back}}}\n"
+            ));
+        }
+        text.push_str(&format!("  {branch}_end: {{type: final}}\n"));
+    }
+    text.push_str("  end: {type: final}\n");
+    text
+}
+
 fn policy(chance: &mut Chance, text: &mut String) {
     let tools = chance.one(&[
         "[Read, Bash]",

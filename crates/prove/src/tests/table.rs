@@ -3,7 +3,7 @@
 use interlock_formats::{NoWorkflows, Predicate, Source, load};
 
 use super::{
-    chance::{Chance, machine},
+    chance::{Chance, branches, machine},
     shipped,
 };
 use crate::{
@@ -88,6 +88,22 @@ fn the_table_gives_the_graph_that_asking_for_each_step_gives() {
         machines >= 6 && saved > 2_000,
         "{machines} machines, {saved} steps saved"
     );
+}
+
+#[test]
+fn expansions_of_branches_are_repeated_as_the_engine_does_them() {
+    for seed in 1..9_u64 {
+        let text = branches(&mut Chance::of(seed));
+        let loaded = load(&Source::new("f.yaml", text.clone()), None, &NoWorkflows);
+        let machine = loaded.map(|loaded| loaded.machine).ok();
+        let machine = machine.unwrap_or_else(|| panic!("seed {seed}\n{text}"));
+        // Without predicates about where a run stands, and with them.
+        for slots in [Vec::new(), slots(&machine)] {
+            let model = Model::new(&machine, slots, 4);
+            let (once, always) = check_table(&format!("seed {seed}\n{text}"), &model, 150);
+            assert!(once * 3 < always, "{once} of {always}\n{text}");
+        }
+    }
 }
 
 #[test]
