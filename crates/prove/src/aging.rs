@@ -74,6 +74,6 @@ impl Aging {
 pub(crate) struct Words {
     /// The number of the [`Aging`] of evidence that the step does not record.
     pub(crate) aging: u32,
-    /// For each key the word that the step records; `None` if it records nothing.
+    /// For each key the word that the step records; empty if it records nothing.
     pub(crate) seen: Box<[Option<u32>]>,
 }

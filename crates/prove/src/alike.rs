@@ -143,7 +143,7 @@ fn sort(value: &mut Value) {
                     "all" | "any" | "allowed_commands" | "background"
                 ) && let Value::Array(items) = value
                 {
-                    items.sort_by_key(Value::to_string);
+                    items.sort_by_cached_key(Value::to_string);
                 }
             }
         }

@@ -11,7 +11,7 @@ use interlock_formats::Predicate;
 use crate::{
     aging::{Aging, Words},
     hash::{Map, Set, at, number, short},
-    key::{order_alike, strip},
+    key::{move_seen, order_alike, seen_words, strip},
     model::{Model, Standing},
 };
 
@@ -96,6 +96,8 @@ pub(crate) struct PartInfo {
     pub(crate) leaves: Vec<Leaf>,
     pub(crate) ended: bool,
     pub(crate) asks: bool,
+    /// The number of its shape: the paths of its frames, what is asked there, and which of them go on.
+    pub(crate) shape: u32,
     /// Whether some open stay has used up a limit.
     pub(crate) exhausted: bool,
     /// The limits of what its open stays count.
@@ -114,8 +116,15 @@ pub(crate) struct RestInfo {
 /// What is asked of evidence in a state of the workflow.
 #[derive(Debug, Default)]
 pub(crate) struct Questions {
-    pub(crate) guards: Vec<Vec<GuardRef>>,
+    pub(crate) guards: Vec<Question>,
     /// The keys of evidence that they read.
+    pub(crate) keys: Vec<usize>,
+}
+
+/// Guards that are asked together, and the keys of evidence that they read.
+#[derive(Debug)]
+pub(crate) struct Question {
+    pub(crate) guards: Vec<GuardRef>,
     pub(crate) keys: Vec<usize>,
 }
 
@@ -125,6 +134,7 @@ pub(crate) struct Atlas {
     rests: Map<Vec<u8>, RestInfo>,
     parts: Map<Vec<u8>, PartInfo>,
     contexts: Set<String>,
+    shapes: Set<String>,
     words: Set<String>,
     used: Set<Vec<u64>>,
     questions: Map<Standing, Questions>,
@@ -205,11 +215,31 @@ impl Atlas {
 
     /// Normalizes what was seen of commands that count alike, and returns what was moved.
     pub(crate) fn order(&self, state: &mut State) -> Vec<(usize, usize)> {
-        let asks = |part: &u32| self.part(*part).is_some_and(|part| part.asks);
-        if self.alike.is_empty() || state.parts.iter().any(asks) {
+        if self.keeps_order(&state.parts) {
             return Vec::new();
         }
         order_alike(&self.alike, &mut state.words)
+    }
+
+    /// Moves what was seen in a run whose state has these parts, as [`Self::order`] does it in the state.
+    pub(crate) fn order_run(&mut self, model: &Model, parts: &[u32], run: &mut Run) {
+        if self.keeps_order(parts) {
+            return;
+        }
+        let words = seen_words(model, run).into_iter();
+        let mut words: Vec<u32> = words.map(|word| number(&mut self.words, word)).collect();
+        let moved = order_alike(&self.alike, &mut words);
+        move_seen(model, run, &moved);
+    }
+
+    fn keeps_order(&self, parts: &[u32]) -> bool {
+        let asks = |part: &u32| self.part(*part).is_some_and(|part| part.asks);
+        self.alike.is_empty() || parts.iter().any(asks)
+    }
+
+    /// Returns how guards ask for a key of evidence.
+    pub(crate) fn asked(&self, key: usize) -> &[Since] {
+        self.asked.get(key).map_or(&[], Vec::as_slice)
     }
 
     pub(crate) fn rest(&self, id: u32) -> Option<&RestInfo> {
@@ -236,9 +266,13 @@ impl Atlas {
         let keys = model.evidence.keys().zip(&after.words);
         let seen = keys
             .map(|(key, word)| (run.evidence.get(key) != next.evidence.get(key)).then_some(*word));
+        let mut seen: Vec<Option<u32>> = seen.collect();
+        if seen.iter().all(Option::is_none) {
+            seen.clear();
+        }
         let words = Words {
             aging,
-            seen: seen.collect(),
+            seen: seen.into_boxed_slice(),
         };
         (self.after(&words, &before.words) == after.words).then_some(words)
     }
@@ -247,11 +281,14 @@ impl Atlas {
     pub(crate) fn after(&mut self, step: &Words, before: &[u32]) -> Vec<u32> {
         let aging = self.agings.get_index(at(step.aging));
         let keeps = aging.is_none_or(Aging::is_none);
-        let seen = step.seen.iter().zip(before).enumerate();
+        if keeps && step.seen.is_empty() {
+            return before.to_vec();
+        }
         let mut after = Vec::with_capacity(before.len());
-        for (key, (seen, word)) in seen {
+        for (key, word) in before.iter().enumerate() {
+            let seen = step.seen.get(key).copied().flatten();
             after.push(match seen {
-                Some(seen) => *seen,
+                Some(seen) => seen,
                 None if keeps || *word == 0 => *word,
                 None => self.aged(step.aging, key, *word),
             });
@@ -332,11 +369,14 @@ impl Atlas {
     }
 
     fn of_root(&mut self, model: &Model, run: &Run) -> PartInfo {
+        let open = run.phase == Phase::Open;
+        let own = self.frame(model, &run.root);
         let mut info = PartInfo {
-            frames: vec![self.frame(model, &run.root)],
+            frames: vec![own],
+            shape: number(&mut self.shapes, format!("{own:?} {open}")),
             ..PartInfo::default()
         };
-        if run.phase == Phase::Open {
+        if open {
             leaf(model, &run.root, &FramePath::root(), &mut info);
         }
         info
@@ -349,7 +389,9 @@ impl Atlas {
         };
         let open = run.phase == Phase::Open && !info.ended;
         let path = FramePath::root().child(&region.name);
-        self.collect(model, &region.frame, &path, open, &mut info);
+        let mut shape = String::new();
+        self.collect(model, &region.frame, &path, open, (&mut info, &mut shape));
+        info.shape = number(&mut self.shapes, shape);
         info
     }
 
@@ -359,16 +401,18 @@ impl Atlas {
         frame: &Frame,
         path: &FramePath,
         open: bool,
-        info: &mut PartInfo,
+        (info, shape): (&mut PartInfo, &mut String),
     ) {
         let own = self.frame(model, frame);
         info.frames.push(own);
+        shape.push_str(&format!("{path} {own:?} {open}; "));
         if frame.regions.is_empty() && open {
             leaf(model, frame, path, info);
         }
         for region in &frame.regions {
             let open = open && region.ended.is_none();
-            self.collect(model, &region.frame, &path.child(&region.name), open, info);
+            let path = path.child(&region.name);
+            self.collect(model, &region.frame, &path, open, (info, shape));
         }
     }
 
@@ -449,8 +493,9 @@ impl Questions {
             });
             let keys: Vec<usize> = keys.collect();
             if !keys.is_empty() {
-                asked.guards.push(guards.to_vec());
-                asked.keys.extend(keys);
+                asked.keys.extend(&keys);
+                let guards = guards.to_vec();
+                asked.guards.push(Question { guards, keys });
             }
         };
         if let Some(state) = machine.states.get(&standing.1) {

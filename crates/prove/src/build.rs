@@ -80,6 +80,7 @@ impl Model {
             usable: BTreeMap::new(),
             evidence,
             alike: Vec::new(),
+            standing: slots.iter().map(Predicate::stands).collect(),
             slots,
             reads_output,
             reads_reports: machine.evidence_guards().any(|one| one.report.is_some()),

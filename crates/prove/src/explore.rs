@@ -9,6 +9,7 @@ mod visits;
 use std::{collections::VecDeque, rc::Rc};
 
 use interlock_core::{
+    guard::{Guard, Source},
     machine::{Activity, State as WrittenState},
     run::Run,
 };
@@ -18,7 +19,7 @@ use crate::{
     graph::{Edge, Graph, Label},
     hash::{Map, NONE, Set, at, number, short},
     key::move_seen,
-    machine::machines,
+    machine::{all_guards, machines},
     model::Model,
     moves::{Candidate, Done, LastProposed, starts},
     rows::Rows,
@@ -109,6 +110,8 @@ struct Explorer<'a> {
     guards_happen: bool,
     /// Whether a property is about where a run stands.
     looks: bool,
+    /// Whether guards read the context and evidence, and nothing else of a frame.
+    plain_guards: bool,
     /// Whether a region reads the states of others.
     meets: bool,
     /// Whether some state has a limit that is counted by dominance, so that a state may be expanded more than once.
@@ -176,6 +179,8 @@ pub(crate) fn explore(
                 && parts.any(|part| matches!(part, interlock_formats::Predicate::Guard(_)))
         }),
         looks: !pairs.is_empty() || model.at_states().any(|slot| slot.is_some()),
+        plain_guards: !model.reads_substance
+            && all_guards(&model.machine).into_iter().all(is_plain),
         meets: states().any(|state: &WrittenState| match &state.activity {
             Activity::Parallel(parallel) => parallel.meets(),
             _ => false,
@@ -470,6 +475,15 @@ impl Explorer<'_> {
         if self.edges.insert(edge) {
             self.graph.edges.push(edge);
         }
+    }
+}
+
+/// Returns whether a guard reads the context, evidence, or what other guards read.
+fn is_plain(guard: &Guard) -> bool {
+    match guard {
+        Guard::Field(field) => field.from == Source::Context,
+        Guard::All(_) | Guard::Any(_) | Guard::Not(_) | Guard::Evidence(_) => true,
+        Guard::Output(_) | Guard::Code(_) | Guard::Uncancelled | Guard::Expression(_) => false,
     }
 }
 

@@ -208,9 +208,9 @@ pub(crate) fn bits(model: &Model, step: Step<'_>) -> Vec<bool> {
 
 /// Says the same of what happens alone: where the run stands is asked of the state that is reached, once for all steps to it.
 pub(crate) fn happening(model: &Model, step: Step<'_>) -> Vec<bool> {
-    let slots = model.slots.iter();
+    let slots = model.slots.iter().zip(&model.standing);
     slots
-        .map(|slot| !slot.stands() && happens(model, slot, step))
+        .map(|(slot, stands)| !stands && happens(model, slot, step))
         .collect()
 }
 

@@ -53,12 +53,7 @@ impl Part {
 /// Takes a run apart.
 pub(crate) fn strip(model: &Model, run: &Run) -> Stripped {
     let mut copy = run.clone();
-    let entries = entries(run);
-    let words = model
-        .evidence
-        .keys()
-        .map(|key| word(model, run, key, &entries));
-    let words = words.collect();
+    let words = seen_words(model, run);
     copy.evidence.clear();
     copy.last_write = None;
     for baseline in copy.baselines.values_mut() {
@@ -108,6 +103,13 @@ pub(crate) fn strip(model: &Model, run: &Run) -> Stripped {
         parts,
         words,
     }
+}
+
+/// Says of each key of evidence which guards it satisfies, by age alone.
+pub(crate) fn seen_words(model: &Model, run: &Run) -> Vec<String> {
+    let entries = entries(run);
+    let keys = model.evidence.keys();
+    keys.map(|key| word(model, run, key, &entries)).collect()
 }
 
 /// Takes the text of a value; what cannot be written is like nothing else: its debug text tells it apart.
@@ -186,13 +188,14 @@ pub(crate) fn order_alike<W: Ord + Copy>(
 ) -> Vec<(usize, usize)> {
     let mut moved = Vec::new();
     for group in groups {
+        let of_group = group.iter().filter_map(|key| words.get(*key));
+        if of_group.is_sorted_by(|one, other| one >= other) {
+            continue;
+        }
         let mut seen: Vec<(W, usize)> = group
             .iter()
             .filter_map(|key| Some((*words.get(*key)?, *key)))
             .collect();
-        if seen.is_sorted_by(|one, other| one.0 >= other.0) {
-            continue;
-        }
         seen.sort_by_key(|(word, _)| std::cmp::Reverse(*word));
         for (to, (word, from)) in group.iter().zip(seen) {
             if let Some(place) = words.get_mut(*to) {

@@ -32,6 +32,8 @@ pub(crate) struct Model {
     pub(crate) alike: Vec<Vec<String>>,
     /// What properties ask for, one bit each.
     pub(crate) slots: Vec<Predicate>,
+    /// Which of them are about where a run stands.
+    pub(crate) standing: Vec<bool>,
     /// Every pattern of paths that is written anywhere.
     pub(crate) patterns: Vec<String>,
     /// Files that a program may be seen to write at once: one list for each set of patterns.
@@ -50,7 +52,8 @@ pub(crate) struct Model {
 impl Model {
     /// Returns for each predicate whether it is about where a run stands.
     pub(crate) fn at_states(&self) -> impl Iterator<Item = Option<&Predicate>> {
-        self.slots.iter().map(|slot| slot.stands().then_some(slot))
+        let all = self.slots.iter().zip(&self.standing);
+        all.map(|(slot, stands)| stands.then_some(slot))
     }
 
     /// Returns the state that a frame stands in.

@@ -420,11 +420,12 @@ pub(crate) fn propose(
     let mut call = known.call.clone();
     call.branch = branch(path);
     let propose = CommandKind::Propose(Box::new(call));
-    let (mut now, mut events, mut reply) = apply(model, run, propose.clone());
+    let again = asked.then(|| propose.clone());
+    let (mut now, mut events, mut reply) = apply(model, run, propose);
     let was_asked = events
         .iter()
         .any(|event| matches!(event, Event::RequestOpened { .. }));
-    if was_asked && asked {
+    if let Some(again) = again.filter(|_| was_asked) {
         let id = events.iter().find_map(|event| match event {
             Event::RequestOpened { .. } => now.requests.last().map(|request| request.id()),
             _ => None,
@@ -435,7 +436,7 @@ pub(crate) fn propose(
             ..Answer::default()
         };
         let yes = CommandKind::Approve(with_what_it_takes(&model.machine, &now, yes));
-        for command in [yes, propose] {
+        for command in [yes, again] {
             let said;
             (now, said, reply) = apply(model, &now, command);
             events.extend(said);

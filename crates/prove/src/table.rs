@@ -140,8 +140,10 @@ impl Step {
     /// Does the step in another state; `None`: its part is not there.
     pub(crate) fn apply(&self, atlas: &mut Atlas, state: &State, own: usize) -> Option<State> {
         let mut to = State {
+            rest: state.rest,
+            parts: state.parts.clone(),
+            used: state.used.clone(),
             words: atlas.after(&self.words, &state.words),
-            ..state.clone()
         };
         self.change.apply(atlas, &mut to, own).then_some(to)
     }

@@ -1,6 +1,7 @@
 //! What guards and properties say of a state of the graph, asked of the engine once for all states that it looks alike in.
 
 use interlock_core::{
+    guard::{GuardRef, Since},
     holds::{Scope, unmet},
     names::FramePath,
     run::{Frame, Phase, Run},
@@ -10,13 +11,15 @@ use crate::{
     atlas::{Atlas, State},
     facts::{leaves, stands_at, stands_below},
     hash::{Map, Set, number, short},
-    model::Model,
+    model::{Model, Standing},
 };
 
 /// Which guards hold, by frame.
 #[derive(Debug, Default)]
 pub(crate) struct Truths {
     known: Map<Box<[u32]>, u32>,
+    /// Whether the guards of one question hold, by what they read: many frames ask the same.
+    single: Map<Box<[u32]>, bool>,
     all: Set<Vec<bool>>,
 }
 
@@ -61,41 +64,69 @@ impl Truths {
         if questions.guards.is_empty() {
             return Some(0);
         }
-        let mut key = vec![asked, context];
-        for read in &questions.keys {
-            let word = state.words.get(*read).map_or("", |word| atlas.word(*word));
-            key.push(project(model, *read, word, (index, count)));
-        }
-        // Without a table each question is asked anew.
-        key.extend(salt.into_iter().chain(salt.map(|_| short(index))));
-        if let Some(known) = self.known.get(key.as_slice()) {
+        let key = |start: &[u32], keys: &[usize]| {
+            let word = |key: usize| state.words.get(key).map_or("", |word| atlas.word(*word));
+            let project = |key: &usize| project(atlas.asked(*key), word(*key), (index, count));
+            let mut all = start.to_vec();
+            all.extend(keys.iter().map(project));
+            // Without a table each question is asked anew.
+            all.extend(salt.into_iter().chain(salt.map(|_| short(index))));
+            all
+        };
+        let whole = key(&[asked, context], &questions.keys);
+        if let Some(known) = self.known.get(whole.as_slice()) {
             return Some(*known);
         }
-        let run = run?;
-        let frame = *frames(run).get(index)?;
-        let machine = model.machine.called(standing.0.as_ref())?;
-        let scope = Scope {
-            machine,
-            run,
-            frame,
-        };
-        let holds = |guards: &Vec<_>| unmet(scope, guards).is_empty();
-        let said = questions.guards.iter().map(holds).collect();
+        let mut said = Vec::with_capacity(questions.guards.len());
+        for (number, question) in (0..).zip(&questions.guards) {
+            // What reports say is not in what is seen of a key: then all that the frame reads must be the same.
+            let keys = match model.reads_substance {
+                true => &questions.keys,
+                false => &question.keys,
+            };
+            let key = key(&[asked, number, context], keys);
+            let holds = match self.single.get(key.as_slice()) {
+                Some(known) => *known,
+                None => {
+                    let holds = is_met(model, standing, run?, index, &question.guards)?;
+                    self.single.insert(key.into_boxed_slice(), holds);
+                    holds
+                }
+            };
+            said.push(holds);
+        }
         let number = 1 + number(&mut self.all, said);
-        self.known.insert(key.into_boxed_slice(), number);
+        self.known.insert(whole.into_boxed_slice(), number);
         Some(number)
     }
 }
 
+/// Asks the engine whether guards hold in a frame.
+fn is_met(
+    model: &Model,
+    standing: &Standing,
+    run: &Run,
+    index: usize,
+    guards: &[GuardRef],
+) -> Option<bool> {
+    let frame = *frames(run).get(index)?;
+    let machine = model.machine.called(standing.0.as_ref())?;
+    let scope = Scope {
+        machine,
+        run,
+        frame,
+    };
+    Some(unmet(scope, guards).is_empty())
+}
+
 /// Takes out of a word what guards of one frame ask.
-fn project(model: &Model, key: usize, word: &str, (index, count): (usize, usize)) -> u32 {
+fn project(asked: &[Since], word: &str, (index, count): (usize, usize)) -> u32 {
     let mut found = 1;
-    let asked = model.evidence.values().nth(key);
     let mut at = 0;
-    for (_, since) in asked.into_iter().flatten() {
+    for since in asked {
         let (own, length) = match since {
-            interlock_core::guard::Since::StateEntry => (at + index, count),
-            _ => (at, 1),
+            Since::StateEntry => (at + index, count),
+            Since::RunStart | Since::LastEdit => (at, 1),
         };
         found = found << 1 | u32::from(word.as_bytes().get(own) == Some(&b'1'));
         at += length;

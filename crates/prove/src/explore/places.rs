@@ -25,14 +25,7 @@ impl Explorer<'_> {
         let open = self.atlas.rest(state.rest).is_some_and(|rest| rest.open);
         let parts = if open { state.parts.len() } else { 1 };
         for part in 0..parts {
-            let mut key = vec![self.surroundings(state, part).0];
-            key.extend(state.parts.get(part));
-            key.extend(truths.get(part).into_iter().flatten());
-            if !open {
-                key.extend(&state.parts);
-                key.extend(&state.words);
-            }
-            key.extend(self.salt());
+            let key = self.view_key(state, part, truths.get(part), open);
             let view = match self.views.get(key.as_slice()) {
                 Some(known) => *known,
                 None => {
@@ -58,6 +51,33 @@ impl Explorer<'_> {
         if let Some(node) = self.graph.nodes.get_mut(at(node)) {
             (node.stands, node.together) = (stands, together);
         }
+    }
+
+    /// Writes what properties about where a run stands read of a part.
+    fn view_key(
+        &mut self,
+        state: &State,
+        part: usize,
+        truths: Option<&Vec<u32>>,
+        open: bool,
+    ) -> Vec<u32> {
+        let own = state.parts.get(part).copied().unwrap_or(NONE);
+        let mut key = vec![u32::from(open && self.plain_guards)];
+        if open && self.plain_guards {
+            let rest = self.atlas.rest(state.rest);
+            let frame = rest.and_then(|rest| rest.frame);
+            key.extend(frame.map_or([NONE; 2], <[u32; 2]>::from));
+            key.extend(self.atlas.part(own).map(|info| info.shape));
+        } else {
+            key.extend([self.surroundings(state, part).0, own]);
+        }
+        key.extend(truths.into_iter().flatten());
+        if !open {
+            key.extend(&state.parts);
+            key.extend(&state.words);
+        }
+        key.extend(self.salt());
+        key
     }
 
     /// Returns which guards hold in each part; a run is evaluated only if that is not known.

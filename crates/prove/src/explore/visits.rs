@@ -6,7 +6,6 @@ use super::{Explorer, Move, Visit};
 use crate::{
     atlas::{Leaf, State},
     hash::{at, number, short},
-    key::move_seen,
     moves::{LastProposed, Tried},
     perform::perform,
 };
@@ -159,9 +158,9 @@ impl Explorer<'_> {
             let Some(mut done) = done.and_then(|(done, _)| done.done) else {
                 return;
             };
-            let mut after = self.atlas.state(self.model, &done.run);
-            let moved = self.atlas.order(&mut after);
-            move_seen(self.model, &mut done.run, &moved);
+            let after = self.state_of(at(number)).unwrap_or_default();
+            self.atlas
+                .order_run(self.model, &after.parts, &mut done.run);
             self.runs.insert(number, Box::new(done.run));
         }
     }
