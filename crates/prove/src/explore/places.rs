@@ -62,19 +62,28 @@ impl Explorer<'_> {
         open: bool,
     ) -> Vec<u32> {
         let own = state.parts.get(part).copied().unwrap_or(NONE);
-        let mut key = vec![u32::from(open && self.plain_guards)];
-        if open && self.plain_guards {
-            let rest = self.atlas.rest(state.rest);
-            let frame = rest.and_then(|rest| rest.frame);
-            key.extend(frame.map_or([NONE; 2], <[u32; 2]>::from));
-            key.extend(self.atlas.part(own).map(|info| info.shape));
+        let info = self.atlas.part(own);
+        let outer = self.atlas.rest(state.rest).and_then(|rest| rest.frame);
+        let truths = truths.into_iter().flatten();
+        let mut key = Vec::new();
+        if self.plain_guards && open {
+            key.push(0);
+            key.extend(outer.map_or([NONE; 2], <[u32; 2]>::from));
+            key.extend(info.map(|info| info.shape));
+            key.extend(truths);
+        } else if self.plain_guards {
+            // A run that has ended stands in its outermost frame.
+            let first = info.and_then(|info| info.frames.first()).copied();
+            key.push(1);
+            key.extend(outer.or(first).map(<[u32; 2]>::from).into_iter().flatten());
+            key.extend(truths.take(1));
         } else {
-            key.extend([self.surroundings(state, part).0, own]);
-        }
-        key.extend(truths.into_iter().flatten());
-        if !open {
-            key.extend(&state.parts);
-            key.extend(&state.words);
+            key.extend([2, self.surroundings(state, part).0, own]);
+            key.extend(truths);
+            if !open {
+                key.extend(&state.parts);
+                key.extend(&state.words);
+            }
         }
         key.extend(self.salt());
         key
