@@ -26,7 +26,8 @@ pub(crate) struct States {
     heads: Rows,
     tails: Rows,
     all: Vec<Halves>,
-    numbers: HashTable<u32>,
+    /// The halves of each state, once more, with its number: so a lookup reads one place in memory.
+    numbers: HashTable<(Halves, u32)>,
 }
 
 impl States {
@@ -39,8 +40,9 @@ impl States {
 
     /// Returns the number of the state with these halves.
     pub(crate) fn find_halves(&self, halves: Halves) -> Option<u32> {
-        let is = |number: &u32| self.all.get(at(*number)) == Some(&halves);
-        self.numbers.find(hash(halves), is).copied()
+        let is = |(known, _): &(Halves, u32)| *known == halves;
+        let found = self.numbers.find(hash(halves), is);
+        found.map(|(_, number)| *number)
     }
 
     /// Returns the number of a half that some state has, in place of the same half of another state.
@@ -56,15 +58,14 @@ impl States {
         let (head, tail) = cut(packed);
         let (head, tail) = (self.heads.add(head), self.tails.add(tail));
         let halves = Halves { head, tail };
-        let all = &mut self.all;
-        let is = |number: &u32| all.get(at(*number)) == Some(&halves);
-        let again = |number: &u32| all.get(at(*number)).copied().map_or(0, hash);
+        let is = |(known, _): &(Halves, u32)| *known == halves;
+        let again = |(known, _): &(Halves, u32)| hash(*known);
         match self.numbers.entry(hash(halves), is, again) {
-            Entry::Occupied(known) => (*known.get(), false),
+            Entry::Occupied(known) => (known.get().1, false),
             Entry::Vacant(free) => {
-                let number = short(all.len());
-                free.insert(number);
-                all.push(halves);
+                let number = short(self.all.len());
+                free.insert((halves, number));
+                self.all.push(halves);
                 (number, true)
             }
         }
