@@ -131,6 +131,26 @@ fn the_list_and_the_calls_follow_the_phase() {
 }
 
 #[test]
+fn a_tool_whose_changed_list_cannot_be_read_is_not_called() {
+    let states = json!({"free": {"on": {"READY": "done"}}, "done": {"type": "final"}});
+    let world = World::new(&states, "free");
+    world.start();
+    let mut client = world.open(&json!({}));
+    call(&mut client, "look", &json!({}));
+    assert_eq!(world.reached("look"), 1);
+    let changed = json!([{"name": "look", "description": "Tells others.", "inputSchema": {"type": "object"}}]);
+    let told = json!({"method": "notifications/tools/list_changed"});
+    let steps = json!({"steps": [{"set_tools": changed}, {"fail_lists": 1}, {"send": told}]});
+    call(&mut client, "do", &steps);
+    // First the list cannot be read, then it says what has changed.
+    for _ in 0..2 {
+        let denied = call(&mut client, "look", &json!({}));
+        assert_eq!(code(&denied), "protected", "{denied}");
+    }
+    assert_eq!(world.reached("look"), 1);
+}
+
+#[test]
 fn a_change_by_the_first_call_of_all_is_told() {
     let world = World::new(&two_states(), "planning");
     world.start();

@@ -42,11 +42,17 @@ pub(crate) fn beside(arguments: &Arguments, table: &mut Table) -> Result<()> {
         "cc",
         &["-O3", "-DSAFETY", "-DNOREDUCE", "-o", "pan", "pan.c"],
     )?;
-    built(
-        &room,
-        "rumur",
-        &["--deadlock-detection", "off", "--output", "m.c", "m.m"],
-    )?;
+    // The number of threads is part of the program that rumur writes.
+    let words = [
+        "--threads",
+        "1",
+        "--deadlock-detection",
+        "off",
+        "--output",
+        "m.c",
+        "m.m",
+    ];
+    built(&room, "rumur", &words)?;
     built(
         &room,
         "cc",
@@ -61,7 +67,7 @@ pub(crate) fn beside(arguments: &Arguments, table: &mut Table) -> Result<()> {
             &arguments.interlock,
             &["prove", "million.yaml", "--max-states", "2000000", "--json"],
         ),
-        (&murphi, &["--threads", "1"]),
+        (&murphi, &[]),
         (&pan, &["-m2000000", "-w23"]),
         (
             "java",

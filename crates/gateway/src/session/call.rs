@@ -183,11 +183,15 @@ impl Session {
                     None => self.unknown(name).await,
                 });
             };
+            let definition = named
+                .upstream
+                .definition(Kind::Tools, &named.name, origin)
+                .await;
             return Ok(Target {
                 upstream: named.upstream,
                 name: named.name,
                 shown: named.shown,
-                definition: named.definition,
+                definition: definition.unwrap_or_default(),
             });
         };
         // A tool with the name of an own tool is shown with its server's prefix.

@@ -143,7 +143,8 @@ impl Upstream {
         self.list_cache(kind).known().0
     }
 
-    /// Returns the definition of an entry; `None` if the server lists none of that name.
+    /// Returns the definition of an entry; `None` if the server lists none of that name, or fails to list what it has
+    /// reported as changed.
     pub(crate) async fn definition(
         &self,
         kind: Kind,
@@ -153,7 +154,12 @@ impl Upstream {
         if let Some(definition) = self.list_cache(kind).fresh(name) {
             return Some(definition);
         }
-        self.listed(kind, origin).await.get(name).cloned()
+        let listed = self.listed(kind, origin).await;
+        match self.live().await {
+            Ok(_) => self.list_cache(kind).fresh(name),
+            // It gets no call either, and the answer says why.
+            Err(_) => listed.get(name).cloned(),
+        }
     }
 
     /// Reads every page.

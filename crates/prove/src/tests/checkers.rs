@@ -170,11 +170,19 @@ fn checkers() -> Option<PathBuf> {
 fn rumurs_way(exported: &Exported, folder: &Path, to: usize) -> usize {
     let invariant = format!("invariant \"not there\" s != {to};\n");
     fs::write(folder.join("w.m"), exported.murphi() + &invariant).unwrap();
-    let made = ["--deadlock-detection", "off", "--output", "w.c", "w.m"];
+    let made = [
+        "--threads",
+        "1",
+        "--deadlock-detection",
+        "off",
+        "--output",
+        "w.c",
+        "w.m",
+    ];
     printed(folder, "rumur", &made);
     printed(folder, "cc", &["-mcx16", "-o", "way", "w.c", "-lpthread"]);
     let mut way = Command::new("./way");
-    let way = way.args(["--threads", "1"]).current_dir(folder);
+    let way = way.current_dir(folder);
     let way = String::from_utf8(way.output().unwrap().stdout).unwrap();
     way.lines()
         .filter(|line| line.starts_with("Rule \""))
@@ -204,14 +212,22 @@ fn compare(exported: &Exported, jar: &Path, whole: bool) {
     // The step to the first state is a separate one.
     assert_eq!(number_before(&spin, " transitions (="), steps + 1, "SPIN");
 
-    let made = ["--deadlock-detection", "off", "--output", "m.c", "m.m"];
+    let made = [
+        "--threads",
+        "1",
+        "--deadlock-detection",
+        "off",
+        "--output",
+        "m.c",
+        "m.m",
+    ];
     printed(folder, "rumur", &made);
     printed(
         folder,
         "cc",
         &["-mcx16", "-o", "murphi", "m.c", "-lpthread"],
     );
-    let rumur = printed(folder, "./murphi", &["--threads", "1"]);
+    let rumur = printed(folder, "./murphi", &[]);
     assert_eq!(number_before(&rumur, " states, "), states, "rumur");
     assert_eq!(number_before(&rumur, " rules fired"), steps, "rumur");
     let (furthest, depth) = exported.furthest();

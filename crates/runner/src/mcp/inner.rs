@@ -196,7 +196,9 @@ impl Inner {
         named: &Named,
         arguments: Object,
     ) -> Result<ToolResult, CallError> {
-        let list = client.listed().await.unwrap_or_else(|_| client.known());
+        // A definition that may have changed is not called.
+        let list = client.listed().await;
+        let list = list.map_err(|why| CallError::of_outcome(&why))?;
         let definition = list.get(&named.tool).map(Arc::clone).unwrap_or_default();
         if definition.is_null() || !wanted.takes(&named.tool) {
             return Err(match client.why_away() {
