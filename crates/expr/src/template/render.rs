@@ -198,6 +198,8 @@ fn ends(pieces: &[Piece]) -> Vec<Option<usize>> {
 
 fn environment() -> Environment<'static> {
     let mut environment = Environment::new();
+    // Otherwise errors would say something else in a build with debug assertions.
+    environment.set_debug(false);
     environment.set_undefined_behavior(UndefinedBehavior::SemiStrict);
     environment.set_auto_escape_callback(|_| AutoEscape::None);
     environment.set_fuel(Some(STEPS_MAX));
