@@ -44,12 +44,9 @@ pub(crate) fn beside(arguments: &Arguments, table: &mut Table) -> Result<()> {
     )?;
     // The number of threads is part of the program that rumur writes.
     let words = [
-        "--threads",
-        "1",
-        "--deadlock-detection",
-        "off",
-        "--output",
-        "m.c",
+        "--threads=1",
+        "--deadlock-detection=off",
+        "--output=m.c",
         "m.m",
     ];
     built(&room, "rumur", &words)?;

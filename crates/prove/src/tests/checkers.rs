@@ -171,12 +171,9 @@ fn rumurs_way(exported: &Exported, folder: &Path, to: usize) -> usize {
     let invariant = format!("invariant \"not there\" s != {to};\n");
     fs::write(folder.join("w.m"), exported.murphi() + &invariant).unwrap();
     let made = [
-        "--threads",
-        "1",
-        "--deadlock-detection",
-        "off",
-        "--output",
-        "w.c",
+        "--threads=1",
+        "--deadlock-detection=off",
+        "--output=w.c",
         "w.m",
     ];
     printed(folder, "rumur", &made);
@@ -213,12 +210,9 @@ fn compare(exported: &Exported, jar: &Path, whole: bool) {
     assert_eq!(number_before(&spin, " transitions (="), steps + 1, "SPIN");
 
     let made = [
-        "--threads",
-        "1",
-        "--deadlock-detection",
-        "off",
-        "--output",
-        "m.c",
+        "--threads=1",
+        "--deadlock-detection=off",
+        "--output=m.c",
         "m.m",
     ];
     printed(folder, "rumur", &made);
