@@ -176,6 +176,17 @@ fn open_with(token: &str, room: &Room) -> Terminal {
     Terminal::start(&command, 40, 120).unwrap()
 }
 
+/// Lets the call in the box run.
+fn grant_what_is_shown(terminal: &mut Terminal) {
+    terminal
+        .wait_for("box", holds(&["may this one call run?", "WebFetch"]))
+        .unwrap();
+    terminal.press("y").unwrap();
+    terminal
+        .wait_for("answer", holds(&["approved ", "GrantIssued"]))
+        .unwrap();
+}
+
 #[test]
 fn of_two_questions_the_one_on_the_screen_is_answered() {
     let room = room();
@@ -192,13 +203,7 @@ fn of_two_questions_the_one_on_the_screen_is_answered() {
         .wait_for("advice", holds(&["several wait: choose one"]))
         .unwrap();
     terminal.press("ja").unwrap();
-    terminal
-        .wait_for("box", holds(&["may this one call run?", "WebFetch"]))
-        .unwrap();
-    terminal.press("y").unwrap();
-    terminal
-        .wait_for("answer", holds(&["approved ", "GrantIssued"]))
-        .unwrap();
+    grant_what_is_shown(&mut terminal);
     let pending = status(&room, &run)["pending"].clone();
     assert_eq!(pending.as_array().unwrap().len(), 1, "{pending}");
     assert!(
@@ -218,13 +223,7 @@ fn a_grant_shows_the_call_it_is_for() {
         .wait_for("call", holds(&["WebFetch", "example.com"]))
         .unwrap();
     terminal.press("a").unwrap();
-    terminal
-        .wait_for("box", holds(&["may this one call run?", "WebFetch"]))
-        .unwrap();
-    terminal.press("y").unwrap();
-    terminal
-        .wait_for("answer", holds(&["approved ", "GrantIssued"]))
-        .unwrap();
+    grant_what_is_shown(&mut terminal);
 }
 
 #[test]
