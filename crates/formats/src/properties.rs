@@ -18,6 +18,9 @@ use crate::{
 
 pub use lines::Lines;
 
+/// Key of the properties, in a workflow or in a file next to it.
+const KEY: &str = "properties";
+
 /// One property, as written.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Property {
@@ -193,9 +196,13 @@ impl Form {
 /// This reads only the file.
 #[must_use]
 pub fn has_own_properties(source: &Source) -> bool {
+    // A key is written as it is, or with escapes.
+    if !source.text.contains('\\') && !source.text.contains(KEY) {
+        return false;
+    }
     let opened = Opened::new(source);
     let tree = opened.tree.as_ref();
-    !opened.format.is_of_steps() && tree.is_some_and(|tree| tree.get("properties").is_some())
+    !opened.format.is_of_steps() && tree.is_some_and(|tree| tree.get(KEY).is_some())
 }
 
 /// Parses the properties in the workflow itself; empty if it has none.
@@ -208,7 +215,7 @@ pub fn own_properties(
 ) -> Result<Vec<Property>, Vec<Diagnostic>> {
     let opened = Opened::new(source);
     let mut report = Report::default();
-    let list = opened.tree.as_ref().and_then(|tree| tree.get("properties"));
+    let list = opened.tree.as_ref().and_then(|tree| tree.get(KEY));
     let Some(list) = list.filter(|_| !opened.format.is_of_steps()) else {
         return Ok(Vec::new());
     };

@@ -45,7 +45,7 @@ impl Touched {
 pub(crate) struct State {
     /// Shared until changed: a state is copied for every branch and subshell.
     variables: Rc<BTreeMap<String, Value>>,
-    /// Names that a function, a trap or a loop may change at any time.
+    /// Names that a function, a trap or a loop may change at any time, besides those that the shell itself controls.
     volatile: Rc<BTreeSet<String>>,
     everything_volatile: bool,
     /// Working directory; `None` if unknown.
@@ -97,12 +97,7 @@ impl State {
     pub(crate) fn new(setting: &ShellContext) -> Self {
         let mut state = Self {
             variables: Rc::default(),
-            volatile: Rc::new(
-                KEPT_BY_SHELL
-                    .iter()
-                    .map(|name| (*name).to_owned())
-                    .collect(),
-            ),
+            volatile: Rc::default(),
             everything_volatile: false,
             directory: Some(setting.directory.clone()).filter(|path| path.starts_with('/')),
             directory_volatile: false,
@@ -180,7 +175,9 @@ impl State {
         if !value.is_number() {
             self.not_numbers.borrow_mut().insert(name.to_owned());
         }
-        let is_volatile = self.everything_volatile || self.volatile.contains(name);
+        let is_volatile = self.everything_volatile
+            || self.volatile.contains(name)
+            || KEPT_BY_SHELL.contains(&name);
         let value = if is_volatile || value.start().len() > VALUE_MAX {
             Arg::unknown(&format!("${name}"))
         } else {

@@ -39,14 +39,14 @@ pub(super) fn file(
     report: &mut Report,
 ) -> Vec<Property> {
     let entries = tree.entries();
-    if let Some(stray) = entries.iter().find(|entry| entry.key != "properties") {
+    if let Some(stray) = entries.iter().find(|entry| entry.key != super::KEY) {
         let message = format!(
             "unknown key `{}`; a file of properties has `properties`",
             stray.key
         );
         report.error(stray.key_span, "unknown_field", message);
     }
-    match tree.get("properties") {
+    match tree.get(super::KEY) {
         Some(list) => properties(&list.value, machine, files, report),
         None => properties(tree, machine, files, report),
     }
