@@ -85,6 +85,7 @@ pub fn drive<H: Host>(machine: &Machine, host: &mut H) -> Result<Halt, DriveErro
     loop {
         let list = drive.settle()?;
         if let Some(halt) = drive.halt(&list) {
+            drive.host.halted(drive.run);
             return Ok(halt);
         }
         drive.wait(&list)?;

@@ -86,6 +86,8 @@ pub struct Embedded {
     seen: u64,
     /// Whether the remains of a crashed runner have been dealt with.
     recovered: bool,
+    /// The run as the last drive left it, until it is asked for.
+    halted: Option<Run>,
 }
 
 /// A message to the host.
@@ -162,6 +164,7 @@ impl Embedded {
             asked: BTreeMap::new(),
             hurry: Arc::default(),
             recovered: false,
+            halted: None,
         })
     }
 
@@ -178,6 +181,17 @@ impl Embedded {
     /// Returns the log, for reading, or for writing while the run is not driven.
     pub fn log(&mut self) -> &mut RunLog {
         &mut self.log
+    }
+
+    /// Returns the run: as the last drive left it if nothing was appended since, and from the log otherwise.
+    ///
+    /// # Errors
+    /// The log cannot be read.
+    pub fn run(&mut self) -> Result<Run, StoreError> {
+        match self.halted.take() {
+            Some(run) if self.log.count()? == run.seq => Ok(run),
+            _ => self.log.load(),
+        }
     }
 
     /// Returns the context of the run.
@@ -317,6 +331,10 @@ impl Host for Embedded {
         let run = self.log.load()?;
         self.seen = run.seq;
         Ok(run)
+    }
+
+    fn halted(&mut self, run: Run) {
+        self.halted = Some(run);
     }
 
     fn events(&mut self, from: u64) -> Result<Vec<Event>, StoreError> {

@@ -74,6 +74,11 @@ pub trait Host {
         let _ = (machine, run, effects);
     }
 
+    /// Takes the run as it is when the runner stops, over or waiting for a person.
+    fn halted(&mut self, run: Run) {
+        let _ = run;
+    }
+
     /// Reads files by absolute path.
     fn read(&mut self, paths: &[String]) -> Files;
 

@@ -131,11 +131,11 @@ impl Carrying {
         self.host.release()?;
         self.host.log().tidy_up();
         telemetry::nudge();
-        let halted = Halted::of(self.host.log(), machine)?;
+        let run = self.host.run()?;
+        let halted = Halted::of(self.host.log(), run, machine)?;
         if halted.code == Exit::Waiting.code() && !std::io::stdout().is_terminal() {
-            let run = self.host.log().load()?;
             let own = app::configuration();
-            notify::tell(own.as_deref(), &app.project(), (machine, &run), 0);
+            notify::tell(own.as_deref(), &app.project(), (machine, &halted.run), 0);
         }
         match &self.shown {
             Shown::Progress(_) => {

@@ -8,7 +8,6 @@ use interlock_core::{
     run::{Phase, Run},
 };
 use interlock_runner::{Resumed, answer, command, holder, resume_pause};
-use interlock_store::EventLog as _;
 use serde_json::json;
 
 use super::{Terms, begin::Begun, carry::Carrying, variables};
@@ -159,7 +158,7 @@ struct Going<'a> {
 
 impl Going<'_> {
     fn run(&mut self) -> Result<Run, Failure> {
-        Ok(self.carrying.host().log().load()?)
+        Ok(self.carrying.host().run()?)
     }
 
     fn waits(&mut self) -> Result<Vec<Wait>, Failure> {

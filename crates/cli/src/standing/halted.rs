@@ -11,7 +11,7 @@ use interlock_core::{
     place::title_of,
     run::{Phase, Run},
 };
-use interlock_store::{EventLog as _, RunLog};
+use interlock_store::RunLog;
 use interlock_view::report::{StandsFor, Status, report, standing};
 use serde_json::{Value, json};
 
@@ -31,7 +31,8 @@ const INTERACTIVE: &str = "claude-code";
 pub(crate) struct Halted {
     /// Title of the run.
     name: String,
-    run: Run,
+    /// The run.
+    pub(crate) run: Run,
     /// Title of the failed state, if it differs from its path.
     failed: Option<String>,
     status: Status,
@@ -65,9 +66,8 @@ pub(crate) struct Wait {
 }
 
 impl Halted {
-    /// Reads the state of the run of `log`.
-    pub(crate) fn of(log: &RunLog, machine: &Machine) -> Result<Self, Failure> {
-        let run = log.load()?;
+    /// Describes `run`, which `log` records.
+    pub(crate) fn of(log: &RunLog, run: Run, machine: &Machine) -> Result<Self, Failure> {
         let seen = report(machine, &run, None);
         let waits = waits(machine, &run);
         // If a run also guards an agent, its stages are over once it waits for the agent.
