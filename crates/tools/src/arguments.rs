@@ -1,6 +1,9 @@
 //! The arguments of a call, as a model wrote them.
 
+use std::{cell::RefCell, collections::VecDeque, rc::Rc};
+
 use interlock_core::names::Digest;
+use jsonschema::Validator;
 use serde_json::Value;
 
 /// The arguments of a call: an object that can be judged, shown and identified.
@@ -21,6 +24,13 @@ pub struct ArgumentError {
 
 /// Maximum number of findings reported at once.
 const FAULTS_MAX: usize = 10;
+/// Maximum number of compiled schemas that a thread keeps.
+const COMPILED_MAX: usize = 32;
+
+thread_local! {
+    /// Schemas with their validators, the oldest first: compiling one takes far longer than checking a call's arguments.
+    static COMPILED: RefCell<VecDeque<(Value, Rc<Validator>)>> = const { RefCell::new(VecDeque::new()) };
+}
 
 impl Arguments {
     /// Returns the arguments.
@@ -92,9 +102,9 @@ impl Arguments {
 /// Nothing matches an invalid schema.
 #[must_use]
 pub fn findings(value: &Value, schema: &Value) -> Vec<ArgumentError> {
-    let validator = match jsonschema::draft202012::new(schema) {
+    let validator = match compiled(schema) {
         Ok(validator) => validator,
-        Err(error) => return vec![ArgumentError::whole(format!("the schema is none: {error}"))],
+        Err(error) => return vec![ArgumentError::whole(error)],
     };
     validator
         .iter_errors(value)
@@ -104,6 +114,23 @@ pub fn findings(value: &Value, schema: &Value) -> Vec<ArgumentError> {
             message: error.to_string(),
         })
         .collect()
+}
+
+/// Returns the validator of `schema`, or why there is none.
+fn compiled(schema: &Value) -> Result<Rc<Validator>, String> {
+    COMPILED.with_borrow_mut(|compiled| {
+        if let Some((_, validator)) = compiled.iter().find(|(known, _)| known == schema) {
+            return Ok(Rc::clone(validator));
+        }
+        let validator = jsonschema::draft202012::new(schema)
+            .map_err(|error| format!("the schema is none: {error}"))?;
+        let validator = Rc::new(validator);
+        if compiled.len() == COMPILED_MAX {
+            compiled.pop_front();
+        }
+        compiled.push_back((schema.clone(), Rc::clone(&validator)));
+        Ok(validator)
+    })
 }
 
 impl ArgumentError {

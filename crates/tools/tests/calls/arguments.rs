@@ -1,6 +1,6 @@
 //! Arguments as models write them, and the tools' descriptions of themselves.
 
-use interlock_tools::{Arguments, Tool};
+use interlock_tools::{Arguments, Tool, findings};
 use serde_json::json;
 
 fn refused(text: &str) -> String {
@@ -98,4 +98,28 @@ fn a_long_result_is_cut_with_a_notice() {
         "one\ntwo\n(6 more bytes are left out)"
     );
     assert_eq!(cut("äää", 3), "ä\n(4 more bytes are left out)");
+}
+
+#[test]
+fn each_value_is_checked_against_its_own_schema() {
+    // More schemas than are kept compiled, and each again after all the others.
+    let numbers = || 0..64;
+    for number in numbers().chain(numbers()) {
+        let schema = json!({"const": number});
+        assert_eq!(findings(&json!(number), &schema), []);
+        let wrong = findings(&json!(number + 1), &schema);
+        assert_eq!(wrong.len(), 1, "{number}: {wrong:?}");
+    }
+}
+
+#[test]
+fn nothing_matches_what_is_no_schema_however_often_it_is_asked() {
+    for _ in 0..2 {
+        let wrong = findings(&json!({}), &json!({"type": 1}));
+        let is_told = |message: &str| message.starts_with("the schema is none");
+        assert!(
+            wrong.iter().any(|error| is_told(&error.message)),
+            "{wrong:?}"
+        );
+    }
 }
