@@ -303,3 +303,20 @@ fn not_there(outcome: &Outcome) -> bool {
     let code = outcome.error_code();
     code.is_some_and(|code| [METHOD_NOT_FOUND, INVALID_PARAMS, NO_RESOURCE].contains(&code))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::Routes;
+
+    #[tokio::test]
+    async fn what_a_client_of_the_legacy_protocol_subscribed_to_ends_with_its_session() {
+        let listening = tokio::spawn(std::future::pending::<()>());
+        let mut routes = Routes::default();
+        let handle = listening.abort_handle();
+        routes.listened.insert("file:///a".to_owned(), handle);
+        routes.close();
+        // The only other task of this runtime.
+        tokio::task::yield_now().await;
+        assert!(listening.is_finished());
+    }
+}
