@@ -8,6 +8,7 @@ set -eu
 
 base=${INTERLOCK_BASE_URL:-https://github.com/interlock-cli/interlock/releases/latest/download}
 directory=${INTERLOCK_DIR:-${HOME:?HOME is not set}/.local/bin}
+programs=interlock
 
 fail() {
     printf 'install.sh: %s\n' "$1" >&2
@@ -15,8 +16,9 @@ fail() {
 }
 
 usage() {
-    printf '%s\n' 'Usage: install.sh [--dir DIRECTORY]' '' \
+    printf '%s\n' 'Usage: install.sh [--dir DIRECTORY] [--shared]' '' \
         'Installs interlock into DIRECTORY (default: ~/.local/bin).' \
+        '--shared: also the program behind `interlock shared`, for a log in PostgreSQL.' \
         'INTERLOCK_BASE_URL: where the archives and SHA256SUMS lie, https:// or file://.'
 }
 
@@ -29,6 +31,10 @@ while [ $# -gt 0 ]; do
             ;;
         --dir=*)
             directory=${1#--dir=}
+            shift
+            ;;
+        --shared)
+            programs='interlock interlock-shared'
             shift
             ;;
         -h | --help)
@@ -88,37 +94,51 @@ trap 'rm -rf -- "$work"' EXIT
 trap 'exit 1' HUP INT TERM
 
 fetch "$base/SHA256SUMS" "$work/SHA256SUMS" || fail "no list of checksums at $base"
-wanted='' archive=''
-while read -r digest name; do
-    case $name in
-        interlock-*-"$target".tar.gz) wanted=$digest archive=$name ;;
+# Fetches the archive of a program, and unpacks it once its checksum is right.
+unpack() {
+    wanted='' archive=''
+    while read -r digest name; do
+        case $name in
+            "$1"-[0-9]*-"$target".tar.gz) wanted=$digest archive=$name ;;
+        esac
+    done <"$work/SHA256SUMS"
+    [ -n "$archive" ] || fail "the release has no archive for $target of $1"
+    case $archive in
+        */*) fail "\`$archive\` is not the name of an archive" ;;
     esac
-done <"$work/SHA256SUMS"
-[ -n "$archive" ] || fail "the release has no archive for $target"
-case $archive in
-    */*) fail "\`$archive\` is not the name of an archive" ;;
-esac
 
-fetch "$base/$archive" "$work/$archive" || fail "\`$archive\` cannot be fetched from $base"
-found=$(sum "$work/$archive")
-found=${found%% *}
-[ "$found" = "$wanted" ] || fail "\`$archive\` has the checksum $found, and $wanted was expected: nothing was installed"
+    fetch "$base/$archive" "$work/$archive" || fail "\`$archive\` cannot be fetched from $base"
+    found=$(sum "$work/$archive")
+    found=${found%% *}
+    [ "$found" = "$wanted" ] || fail "\`$archive\` has the checksum $found, and $wanted was expected: nothing was installed"
 
-mkdir "$work/content"
-tar -xzf "$work/$archive" -C "$work/content"
-program=$work/content/${archive%.tar.gz}/interlock
-[ -f "$program" ] || fail "\`$archive\` holds no program"
-mkdir -p -- "$directory"
-# Written beside and renamed: a program that runs is not overwritten.
-cp -- "$program" "$directory/.interlock.$$"
-chmod 755 "$directory/.interlock.$$"
-version=$("$directory/.interlock.$$" --version) || {
-    rm -f -- "$directory/.interlock.$$"
-    fail 'the program does not start on this system (on Linux it needs glibc 2.35 or newer): nothing was installed'
+    mkdir -p "$work/content"
+    tar -xzf "$work/$archive" -C "$work/content"
+    program=$work/content/${archive%.tar.gz}/$1
+    [ -f "$program" ] || fail "\`$archive\` holds no program"
+    mv -f -- "$program" "$work/$1"
 }
-mv -f -- "$directory/.interlock.$$" "$directory/interlock"
 
-printf 'installed %s as %s\n' "$version" "$directory/interlock"
+# Puts an unpacked program into the directory.
+place() {
+    # Written beside and renamed: a program that runs is not overwritten.
+    cp -- "$work/$1" "$directory/.$1.$$"
+    chmod 755 "$directory/.$1.$$"
+    version=$("$directory/.$1.$$" --version) || {
+        rm -f -- "$directory/.$1.$$"
+        fail "$1 does not start on this system (on Linux it needs glibc 2.35 or newer): it was not installed"
+    }
+    mv -f -- "$directory/.$1.$$" "$directory/$1"
+    printf 'installed %s as %s\n' "$version" "$directory/$1"
+}
+
+for name in $programs; do
+    unpack "$name"
+done
+mkdir -p -- "$directory"
+for name in $programs; do
+    place "$name"
+done
 case :$PATH: in
     *:"$directory":*) printf 'Next: interlock demo\n' ;;
     *) printf 'Put %s on your PATH; then: interlock demo\n' "$directory" ;;

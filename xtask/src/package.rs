@@ -1,9 +1,10 @@
-//! `package`: builds the published packages from one built program, in `target/package`.
+//! `package`: builds the published packages from the built programs, in `target/package`.
 
 mod archive;
 mod deb;
 mod homebrew;
 mod npm;
+mod shared;
 
 use std::{
     env, fs,
@@ -19,6 +20,8 @@ use crate::{steps::Steps, tools};
 struct Packing {
     /// The built program.
     binary: PathBuf,
+    /// The built program of `interlock shared`.
+    shared_binary: PathBuf,
     /// The target that it was built for.
     target: String,
     /// The output folder.
@@ -30,11 +33,12 @@ const VERSION: &str = env!("CARGO_PKG_VERSION");
 
 pub(crate) fn run(arguments: &[&str]) -> Result<ExitCode> {
     let mut kinds = Vec::new();
-    let (mut binary, mut target, mut to) = (None, None, None);
+    let (mut binary, mut shared_binary, mut target, mut to) = (None, None, None, None);
     let mut words = arguments.iter();
     while let Some(word) = words.next() {
         let place = match *word {
             "--binary" => &mut binary,
+            "--shared-binary" => &mut shared_binary,
             "--target" => &mut target,
             "--to" => &mut to,
             kind if KINDS.iter().any(|(known, _)| *known == kind) => {
@@ -53,25 +57,31 @@ pub(crate) fn run(arguments: &[&str]) -> Result<ExitCode> {
         Some(target) => target.to_owned(),
         None => host()?,
     };
+    let program = |given: Option<&str>, name: &str| match given {
+        Some(path) => fs::canonicalize(path).with_context(|| format!("`{path}` is not there")),
+        None => Ok(tools::root().join("target/release").join(name)),
+    };
     let packing = Packing {
-        binary: match binary {
-            Some(path) => {
-                fs::canonicalize(path).with_context(|| format!("`{path}` is not there"))?
-            }
-            None => tools::root().join("target/release/interlock"),
-        },
+        binary: program(binary, "interlock")?,
+        shared_binary: program(shared_binary, "interlock-shared")?,
         target,
         to: to.map_or_else(|| tools::root().join("target/package"), PathBuf::from),
     };
     let mut steps = Steps::default();
+    let packs = |kind: &str| kinds.is_empty() || kinds.contains(&kind);
     // The formula depends on the archives' checksums only, not on the program.
-    let packs_program = kinds.iter().any(|kind| *kind != "homebrew") || kinds.is_empty();
-    if binary.is_none() && packs_program {
-        let build = ["build", "--locked", "--release", "--package", "interlock"];
-        steps.command("build", tools::cargo(&build));
+    let packs_program = ["npm", "archive", "deb"].into_iter().any(packs);
+    for (is_packed, given, name) in [
+        (packs_program, binary, "interlock"),
+        (packs("shared"), shared_binary, "interlock-shared"),
+    ] {
+        if is_packed && given.is_none() {
+            let build = ["build", "--locked", "--release", "--package", name];
+            steps.command("build", tools::cargo(&build));
+        }
     }
     for (kind, make) in KINDS {
-        if kinds.is_empty() || kinds.contains(kind) {
+        if packs(kind) {
             steps.own(kind, "packed", || make(&packing));
         }
     }
@@ -84,12 +94,14 @@ const KINDS: &[(&str, Make)] = &[
     ("npm", npm::make),
     ("archive", archive::make),
     ("deb", deb::make),
+    ("shared", shared::make),
     ("homebrew", homebrew::make),
 ];
 
 fn known() -> String {
     let kinds: Vec<String> = KINDS.iter().map(|(kind, _)| format!("`{kind}`")).collect();
-    format!("{}, `--binary`, `--target` and `--to`", kinds.join(", "))
+    let options = "`--binary`, `--shared-binary`, `--target` and `--to`";
+    format!("{}, {options}", kinds.join(", "))
 }
 
 /// Returns the default target of builds.

@@ -53,26 +53,42 @@ fn packages() -> &'static Path {
         let binary = folder.path().join("interlock");
         ran(Command::new("strip").arg("-o").arg(&binary).arg(INTERLOCK));
         let packed = folder.path().join("package");
+        let shared = programs::built("interlock-shared", "interlock-shared", INTERLOCK).unwrap();
+        let shared_binary = folder.path().join("interlock-shared");
+        ran(Command::new("strip")
+            .arg("-o")
+            .arg(&shared_binary)
+            .arg(shared));
         let xtask = programs::built("xtask", "xtask", INTERLOCK).unwrap();
         let mut pack = Command::new(xtask);
-        pack.args(["package", "npm", "archive", "deb", "homebrew", "--binary"]);
+        pack.args(["package", "npm", "archive", "deb", "shared", "homebrew"]);
+        pack.arg("--shared-binary").arg(shared_binary);
         // A release is compressed as much as possible. For a test build that takes a minute, and no test looks at the
         // size.
         pack.env("DPKG_DEB_COMPRESSOR_TYPE", "gzip");
         pack.env("DPKG_DEB_COMPRESSOR_LEVEL", "1");
-        ran(pack.arg(binary).arg("--to").arg(&packed));
+        ran(pack.arg("--binary").arg(binary).arg("--to").arg(&packed));
         fs::rename(packed, &made).unwrap();
         made
     })
 }
 
-/// Returns the one file of a folder whose name ends with `ending`.
-fn ending(folder: &str, ending: &str) -> PathBuf {
-    let entries = fs::read_dir(packages().join(folder)).unwrap();
-    let mut paths = entries.map(|entry| entry.unwrap().path());
-    paths
-        .find(|path| path.to_string_lossy().ends_with(ending))
-        .unwrap_or_else(|| panic!("no `{ending}` in {folder}"))
+/// Returns the one file in the folder of archives whose name begins with `start` and a digit or a line, and ends with
+/// `ending`.
+fn packed(start: &str, ending: &str) -> PathBuf {
+    let entries = fs::read_dir(packages().join("archive")).unwrap();
+    let mut names = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap());
+    let is_it = |name: &String| {
+        let rest = name.strip_prefix(start).unwrap_or_default();
+        rest.starts_with(['-', '_'])
+            && rest
+                .get(1..)
+                .is_some_and(|rest| rest.starts_with(char::is_numeric))
+            && rest.ends_with(ending)
+    };
+    let name = names.find(is_it);
+    let name = name.unwrap_or_else(|| panic!("no `{start}` with `{ending}`"));
+    packages().join("archive").join(name)
 }
 
 /// Returns a room with a home into which the two npm packages are installed.
@@ -186,14 +202,41 @@ fn the_script_installs_what_has_the_right_checksum() {
 }
 
 #[test]
+fn the_program_for_a_team_is_installed_next_to_the_other_one() {
+    let room = Room::new().unwrap();
+    let output = install(&room, &packages().join("archive"), &["--shared"]);
+    expect_success("install.sh", &output).unwrap();
+    let program = room.home().join(".local/bin/interlock");
+    let said = ran(room.command(program).args(["shared", "--version"]));
+    assert!(said.contains(env!("CARGO_PKG_VERSION")), "{said}");
+
+    let to = room.path("root");
+    for name in ["interlock", "interlock-shared"] {
+        let deb = packed(name, ".deb");
+        ran(Command::new("dpkg-deb").arg("--extract").arg(&deb).arg(&to));
+    }
+    let said = ran(room
+        .command(to.join("usr/bin/interlock"))
+        .args(["shared", "--version"]));
+    assert!(said.contains(env!("CARGO_PKG_VERSION")), "{said}");
+    let deb = packed("interlock-shared", ".deb");
+    let needs = ran(Command::new("dpkg-deb")
+        .arg("--field")
+        .arg(&deb)
+        .arg("Depends"));
+    let wanted = format!("interlock (= {})", env!("CARGO_PKG_VERSION"));
+    assert!(needs.contains(&wanted), "{needs}");
+}
+
+#[test]
 fn the_script_installs_nothing_that_is_not_what_was_published() {
     let room = Room::new().unwrap();
     let program = room.home().join(".local/bin/interlock");
     let release = room.path("release");
     fs::create_dir_all(&release).unwrap();
-    let archive = ending("archive", ".tar.gz");
+    let archive = packed("interlock", ".tar.gz");
     let copy = release.join(archive.file_name().unwrap());
-    let sums = ending("archive", "SHA256SUMS");
+    let sums = packages().join("archive/SHA256SUMS");
     let mut bytes = fs::read(&archive).unwrap();
     bytes.push(0);
     fs::write(&copy, bytes).unwrap();
@@ -226,7 +269,7 @@ fn the_script_installs_nothing_that_is_not_what_was_published() {
 fn the_archive_and_the_package_of_debian_hold_what_belongs_to_a_program() {
     let listed = ran(Command::new("tar")
         .arg("-tzf")
-        .arg(ending("archive", ".tar.gz")));
+        .arg(packed("interlock", ".tar.gz")));
     for file in [
         "/interlock\n",
         "/LICENSE\n",
@@ -245,7 +288,7 @@ fn the_archive_and_the_package_of_debian_hold_what_belongs_to_a_program() {
         .unwrap();
     expect_success("sha256sum", &check).unwrap();
 
-    let deb = ending("archive", ".deb");
+    let deb = packed("interlock", ".deb");
     let root = Room::new().unwrap();
     let to = root.path("root");
     ran(Command::new("dpkg-deb").arg("--extract").arg(&deb).arg(&to));

@@ -16,21 +16,26 @@ pub(super) fn make(packing: &Packing) -> Result<()> {
     copy_program(&packing.binary, &content.join("interlock"))?;
     write_pages(&packing.binary, &content)?;
     copy_own(&["LICENSE", "README.md", "CHANGELOG.md"], &content)?;
+    pack(&folder, &name)
+}
+
+/// Packs the folder `name` in `folder` as an archive, removes it, and writes the checksums of all archives.
+pub(super) fn pack(folder: &Path, name: &str) -> Result<()> {
     let archive = folder.join(format!("{name}.tar.gz"));
     // Sorted, with a fixed owner and time, so that the archive is reproducible.
     let mut tar = Command::new("tar");
-    tar.current_dir(&folder)
+    tar.current_dir(folder)
         .env("GZIP", "-n")
         .args(["--create", "--gzip", "--sort=name", "--format=gnu"])
         .args(["--owner=0", "--group=0", "--numeric-owner"])
         .arg(format!("--mtime=@{}", epoch()))
         .arg("--file")
         .arg(&archive)
-        .arg(&name);
+        .arg(name);
     ran(&mut tar)?;
-    fs::remove_dir_all(&content)?;
+    fs::remove_dir_all(folder.join(name))?;
     println!("{}", archive.display());
-    write_sums(&folder)
+    write_sums(folder)
 }
 
 /// Writes `SHA256SUMS` for every archive and package in a folder, for `sha256sum --check`.

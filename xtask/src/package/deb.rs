@@ -1,6 +1,6 @@
 //! The package for Debian and its derivatives.
 
-use std::process::Command;
+use std::{path::Path, process::Command};
 
 use anyhow::{Context as _, Result, bail};
 
@@ -31,11 +31,6 @@ const LIBC_MIN: &str = "2.35";
 
 /// Builds the package in the folder of the archives.
 pub(super) fn make(packing: &Packing) -> Result<()> {
-    let machine = match packing.target.split('-').next() {
-        Some("x86_64") => "amd64",
-        Some("aarch64") => "arm64",
-        _ => bail!("Debian has no name for `{}`", packing.target),
-    };
     let folder = packing.to.join("archive");
     let root = emptied(&folder.join("deb"))?;
     copy_program(&packing.binary, &root.join("usr/bin/interlock"))?;
@@ -51,38 +46,72 @@ pub(super) fn make(packing: &Packing) -> Result<()> {
         &tools::root().join("LICENSE"),
         &root.join("usr/share/doc/interlock/copyright"),
     )?;
-    let size = ran(Command::new("du").args(["-sk"]).arg(&root))?;
-    let size = size.split_whitespace().next().context("no size is known")?;
-    write(
-        &root.join("DEBIAN/control"),
-        &format!(
-            "Package: interlock
+    std::fs::remove_dir_all(pages)?;
+    let package = Package {
+        name: "interlock",
+        needs: "",
+        recommends: "git",
+        description: "state machine between an AI coding agent and its tools
+ A workflow file defines the phases of the work, what the agent may do in each
+ phase, and which conditions must hold before it moves on. The state machine
+ decides; the model can only ask.",
+    };
+    package.pack(packing, &root)
+}
+
+/// A package and what it says about itself.
+pub(super) struct Package {
+    pub(super) name: &'static str,
+    /// Packages that it needs besides glibc, with a comma before each.
+    pub(super) needs: &'static str,
+    pub(super) recommends: &'static str,
+    pub(super) description: &'static str,
+}
+
+impl Package {
+    /// Packs the folder `root` as the package, removes it, and writes the checksums of all packages.
+    pub(super) fn pack(&self, packing: &Packing, root: &Path) -> Result<()> {
+        let machine = match packing.target.split('-').next() {
+            Some("x86_64") => "amd64",
+            Some("aarch64") => "arm64",
+            _ => bail!("Debian has no name for `{}`", packing.target),
+        };
+        let size = ran(Command::new("du").args(["-sk"]).arg(root))?;
+        let size = size.split_whitespace().next().context("no size is known")?;
+        let Self {
+            name,
+            needs,
+            recommends,
+            description,
+        } = self;
+        write(
+            &root.join("DEBIAN/control"),
+            &format!(
+                "Package: {name}
 Version: {VERSION}
 Architecture: {machine}
 Maintainer: Interlock <interlock-cli@users.noreply.github.com>
 Installed-Size: {size}
-Depends: libc6 (>= {LIBC_MIN})
-Recommends: git
+Depends: libc6 (>= {LIBC_MIN}){needs}
+Recommends: {recommends}
 Section: devel
 Priority: optional
 Homepage: https://github.com/interlock-cli/interlock
-Description: state machine between an AI coding agent and its tools
- A workflow file defines the phases of the work, what the agent may do in each
- phase, and which conditions must hold before it moves on. The state machine
- decides; the model can only ask.
+Description: {description}
 "
-        ),
-    )?;
-    let package = folder.join(format!("interlock_{VERSION}_{machine}.deb"));
-    let mut build = Command::new("dpkg-deb");
-    build
-        .env("SOURCE_DATE_EPOCH", epoch())
-        .args(["--root-owner-group", "--build"])
-        .arg(&root)
-        .arg(&package);
-    ran(&mut build)?;
-    std::fs::remove_dir_all(root)?;
-    std::fs::remove_dir_all(pages)?;
-    println!("{}", package.display());
-    write_sums(&folder)
+            ),
+        )?;
+        let folder = packing.to.join("archive");
+        let package = folder.join(format!("{name}_{VERSION}_{machine}.deb"));
+        let mut build = Command::new("dpkg-deb");
+        build
+            .env("SOURCE_DATE_EPOCH", epoch())
+            .args(["--root-owner-group", "--build"])
+            .arg(root)
+            .arg(&package);
+        ran(&mut build)?;
+        std::fs::remove_dir_all(root)?;
+        println!("{}", package.display());
+        write_sums(&folder)
+    }
 }

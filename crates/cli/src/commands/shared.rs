@@ -41,7 +41,7 @@ pub(crate) fn run(arguments: &[OsString]) -> Done {
         |place| format!("`{}`", place.display()),
     );
     Err(Failure::usage(anyhow!(
-        "`interlock shared` is the program `{PROGRAM}`, which is not in {place}: build it with `cargo build --release -p {PROGRAM}`, and put it there"
+        "`interlock shared` is the program `{PROGRAM}`, which is not in {place}: install the package of this name, or build it with `cargo build --release -p {PROGRAM}` and put it there"
     )))
 }
 
