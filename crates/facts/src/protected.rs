@@ -71,8 +71,9 @@ impl<'a> Guarded<'a> {
     pub(crate) fn touched_either(&self, file: &Located, deed: Deed) -> Option<String> {
         // If `.git` is a file, it names the directory of hooks and configuration.
         let pointer = deed != Deed::Read && file.real.ends_with("/.git");
+        let leads_elsewhere = file.real != file.named;
         self.touched(&file.named, deed)
-            .or_else(|| self.touched(&file.real, deed))
+            .or_else(|| leads_elsewhere.then(|| self.touched(&file.real, deed))?)
             .or_else(|| pointer.then(|| named("version control", &file.named)))
     }
 

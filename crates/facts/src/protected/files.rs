@@ -292,6 +292,11 @@ impl Guarded<'_> {
 impl Row {
     /// Returns whether a path, relative to the row's base, is the row's.
     pub(super) fn fits(&self, path: &str) -> bool {
+        // Most paths differ at once: they are not split.
+        let first = self.names.first().copied().unwrap_or_default();
+        if !path.starts_with(first.strip_suffix('*').unwrap_or(first)) {
+            return false;
+        }
         let mut parts = path.split('/');
         for name in self.names {
             let Some(part) = parts.next() else {
