@@ -10,7 +10,7 @@ use interlock_formats::Predicate;
 
 use crate::{
     aging::{Aging, Words},
-    hash::{Map, Set, at, number, short},
+    hash::{Map, NONE, Set, at, number, short},
     key::{move_seen, order_alike, seen_words, strip},
     model::{Model, Standing},
 };
@@ -79,6 +79,14 @@ pub(crate) fn copy(from: &[u32], to: &mut Vec<u32>) {
     to.extend(from);
 }
 
+/// Returns the item at an index of a list, which is made long enough.
+fn grown<T: Clone>(list: &mut Vec<T>, index: usize, blank: T) -> Option<&mut T> {
+    if list.len() <= index {
+        list.resize(index + 1, blank);
+    }
+    list.get_mut(index)
+}
+
 /// A leaf frame.
 #[derive(Debug, Clone)]
 pub(crate) struct Leaf {
@@ -143,8 +151,8 @@ pub(crate) struct Atlas {
     /// How guards ask for each key of evidence.
     asked: Vec<Vec<Since>>,
     agings: Set<Aging>,
-    /// Words after a step, by aging, key and word before it.
-    aged: Map<(u32, u32, u32), u32>,
+    /// Words after a step, by aging, key and word before it; [`NONE`]: not known yet.
+    aged: Vec<Vec<Vec<u32>>>,
     pub(crate) alike: Vec<Vec<usize>>,
 }
 
@@ -278,34 +286,42 @@ impl Atlas {
     }
 
     /// Returns the words after a step.
-    pub(crate) fn after(&mut self, step: &Words, before: &[u32]) -> Vec<u32> {
-        let aging = self.agings.get_index(at(step.aging));
-        let keeps = aging.is_none_or(Aging::is_none);
-        if keeps && step.seen.is_empty() {
-            return before.to_vec();
-        }
-        let mut after = Vec::with_capacity(before.len());
-        for (key, word) in before.iter().enumerate() {
-            let seen = step.seen.get(key).copied().flatten();
-            after.push(match seen {
-                Some(seen) => seen,
-                None if keeps || *word == 0 => *word,
-                None => self.aged(step.aging, key, *word),
-            });
-        }
+    fn after(&mut self, step: &Words, before: &[u32]) -> Vec<u32> {
+        let mut after = before.to_vec();
+        self.age(step, &mut after);
         after
     }
 
+    /// Changes words into those after a step.
+    pub(crate) fn age(&mut self, step: &Words, words: &mut [u32]) {
+        let aging = self.agings.get_index(at(step.aging));
+        let keeps = aging.is_none_or(Aging::is_none);
+        if keeps && step.seen.is_empty() {
+            return;
+        }
+        for (key, word) in words.iter_mut().enumerate() {
+            match step.seen.get(key).copied().flatten() {
+                Some(seen) => *word = seen,
+                None if keeps || *word == 0 => {}
+                None => *word = self.aged(step.aging, key, *word),
+            }
+        }
+    }
+
     fn aged(&mut self, aging: u32, key: usize, word: u32) -> u32 {
-        let place = (aging, short(key), word);
-        if let Some(known) = self.aged.get(&place) {
+        let known = self.aged.get(at(aging)).and_then(|keys| keys.get(key));
+        let known = known.and_then(|words| words.get(at(word)));
+        if let Some(known) = known.filter(|known| **known != NONE) {
             return *known;
         }
         let asked = self.asked.get(key).map_or(&[][..], Vec::as_slice);
         let how = self.agings.get_index(at(aging));
         let aged = how.map_or_else(String::new, |how| how.of(self.word(word), asked));
         let aged = number(&mut self.words, aged);
-        self.aged.insert(place, aged);
+        let keys = grown(&mut self.aged, at(aging), Vec::new());
+        let words = keys.and_then(|keys| grown(keys, key, Vec::new()));
+        let place = words.and_then(|words| grown(words, at(word), NONE));
+        place.into_iter().for_each(|place| *place = aged);
         aged
     }
 

@@ -467,7 +467,9 @@ impl Explorer<'_> {
 
     /// Enters the target of a step, and records the step.
     fn arrive(&mut self, here: &Here, by: Move, found: Found) {
-        let Some(to) = self.enter(&found.to, short(here.visit), by, found.run) else {
+        let entered = self.enter(&found.to, short(here.visit), by, found.run);
+        self.to = found.to;
+        let Some(to) = entered else {
             return;
         };
         let label = self.label(found.template, to);

@@ -137,15 +137,20 @@ impl Step {
         }
     }
 
-    /// Does the step in another state; `None`: its part is not there.
-    pub(crate) fn apply(&self, atlas: &mut Atlas, state: &State, own: usize) -> Option<State> {
-        let mut to = State {
-            rest: state.rest,
-            parts: state.parts.clone(),
-            used: state.used.clone(),
-            words: atlas.after(&self.words, &state.words),
-        };
-        self.change.apply(atlas, &mut to, own).then_some(to)
+    /// Does the step in another state, and writes the result over `to`; returns `false` if its part is not there.
+    pub(crate) fn apply(
+        &self,
+        atlas: &mut Atlas,
+        state: &State,
+        own: usize,
+        to: &mut State,
+    ) -> bool {
+        to.rest = state.rest;
+        copy(&state.parts, &mut to.parts);
+        copy(&state.used, &mut to.used);
+        copy(&state.words, &mut to.words);
+        atlas.age(&self.words, &mut to.words);
+        self.change.apply(atlas, to, own)
     }
 }
 

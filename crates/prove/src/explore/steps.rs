@@ -25,7 +25,8 @@ impl Explorer<'_> {
         match kept {
             Some(Slot::Nothing { stop }) => return (None, *stop),
             Some(Slot::Step(step)) => {
-                if let Some(mut to) = step.apply(&mut self.atlas, &here.state, at(by.part)) {
+                let mut to = std::mem::take(&mut self.to);
+                if step.apply(&mut self.atlas, &here.state, at(by.part), &mut to) {
                     let (template, counts, stop) = (step.template, step.counts, step.stop);
                     self.atlas.order(&mut to);
                     let found = Found {
