@@ -65,6 +65,10 @@ pub(crate) fn run(arguments: &[&str]) -> Result<ExitCode> {
         whole.env("INTERLOCK_WHOLE", "1");
         steps.command("prove", whole);
     }
+    // Every known shell line, by its class and by the engine.
+    let mut classes = tools::cargo(&["test", "--locked", "-p", "interlock-backtest", "--lib"]);
+    classes.env("INTERLOCK_WHOLE", "1");
+    steps.command("backtest", classes);
     // Shell lines against real bash and zsh: one of each for every twenty sequences.
     let mut shell = tools::tests_of("interlock-shell", "differential");
     shell

@@ -5,8 +5,7 @@ use std::{
     rc::Rc,
 };
 
-use indexmap::IndexMap;
-use interlock_prove::FreeAct;
+use interlock_prove::{FreeAct, Map};
 
 use crate::{
     calls::JudgedCall,
@@ -45,8 +44,8 @@ pub(crate) enum How {
 pub(crate) struct Path {
     /// Steps from the start on.
     pub(crate) steps: Vec<Step>,
-    /// Calls that are refused at every possible node, with the answer at each.
-    pub(crate) everywhere: Vec<(usize, Refusals)>,
+    /// Calls that are refused at every possible node, with one node for each answer.
+    pub(crate) everywhere: Vec<(usize, Vec<u32>)>,
     /// Whether the run could have ended after the last call, without another refusal.
     pub(crate) can_end: bool,
     /// Whether there were more states than are followed.
@@ -55,11 +54,8 @@ pub(crate) struct Path {
     pub(crate) recorded: bool,
 }
 
-/// Answers at each node to a call that is refused everywhere.
-type Refusals = Vec<(u32, Rc<Told>)>;
-
 /// Steps that lead to where a session may be after a call, by place.
-type Front = IndexMap<u32, Vec<u32>>;
+type Front = Map<u32, Vec<u32>>;
 
 struct Aligner<'a> {
     nodes: &'a mut Nodes,
@@ -89,7 +85,7 @@ pub(crate) fn align(
         recorded,
         left: u64::try_from(calls.len()).unwrap_or(u64::MAX),
     };
-    let mut front = Front::new();
+    let mut front = Front::default();
     if let Some(node) = aligner.nodes.start() {
         aligner.admit(&mut front, node, Cost::default(), None, How::Start);
     }
@@ -206,10 +202,10 @@ impl Aligner<'_> {
         }
     }
 
-    /// Makes a call at every possible node; the second value gives the refusals if no node allows it.
-    fn call(&mut self, front: &Front, call: &JudgedCall) -> (Front, Option<Refusals>) {
+    /// Makes a call at every possible node; the second value lists the nodes if none of them allows it.
+    fn call(&mut self, front: &Front, call: &JudgedCall) -> (Front, Option<Vec<u32>>) {
         let mut said: BTreeMap<(u32, u32), (u32, Rc<Told>)> = BTreeMap::new();
-        let mut next = Front::new();
+        let mut next = Front::default();
         let mut passes = false;
         let writes = call.made.writes();
         for number in front.values().flatten().copied() {
@@ -232,8 +228,8 @@ impl Aligner<'_> {
                 None => {
                     let told = told(self.nodes, step.node, call, self.options);
                     let at = self.nodes.get(step.node);
-                    if let (Some(refusal), Some(at)) = (&told.refusal, at) {
-                        self.rules.refused(&standing(&at.run), refusal.code);
+                    if let (Some(code), Some(at)) = (told.code, at) {
+                        self.rules.refused(&standing(&at.run), code);
                     }
                     said.insert(key, (step.node, Rc::clone(&told)));
                     told
@@ -262,7 +258,8 @@ impl Aligner<'_> {
             };
             self.admit(&mut next, to, cost, Some(number), how);
         }
-        let refused = (!passes && call.ran).then(|| said.into_values().collect());
+        let nodes = said.into_values().map(|(node, _)| node);
+        let refused = (!passes && call.ran).then(|| nodes.collect());
         (next, refused)
     }
 

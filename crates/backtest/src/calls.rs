@@ -6,12 +6,12 @@ use indexmap::IndexMap;
 use interlock_core::{
     call::{CallKind, ControlTool, ToolCall},
     command::{Command, CommandKind},
-    machine::Object,
+    machine::{Machine, Object},
 };
 use interlock_sessions::{Call, Ended, Session};
 use interlock_simulate::{Scenario, call, input::ToolLine, read_again};
 
-use crate::nodes::short;
+use crate::classes::Classes;
 
 /// A recorded call, ready to be judged.
 #[derive(Debug)]
@@ -32,8 +32,8 @@ pub(crate) struct JudgedCall {
 /// A call as it was made, independent of its outcome.
 #[derive(Debug)]
 pub(crate) struct Made {
-    /// Number that calls with equal arguments may share; others never do.
-    pub(crate) number: u32,
+    /// Number of its class.
+    pub(crate) class: u32,
     /// The call; `Err` with the reason why it cannot be judged.
     pub(crate) call: Result<ToolCall, &'static str>,
     /// Command that proposes it to the engine.
@@ -43,16 +43,20 @@ pub(crate) struct Made {
 }
 
 impl Made {
-    fn new(number: u32, call: Result<ToolCall, &'static str>, recorded: &Call) -> Self {
+    fn new(classes: &mut Classes, call: Result<ToolCall, &'static str>, recorded: &Call) -> Self {
         let propose = |call: &ToolCall| Command {
             // Nothing that is followed depends on the time.
             at_ms: 0,
             kind: CommandKind::Propose(Box::new(call.clone())),
         };
+        let asks = call.as_ref().ok().and_then(|call| asked(call, recorded));
         Self {
-            number,
+            class: match &call {
+                Ok(call) => classes.number(call, asks.is_some()),
+                Err(_) => classes.fresh(),
+            },
             proposal: call.as_ref().ok().map(propose),
-            asks: call.as_ref().ok().and_then(|call| asked(call, recorded)),
+            asks,
             call,
         }
     }
@@ -68,17 +72,24 @@ impl Made {
 const REMEMBERED_MAX: usize = 8_192;
 
 /// The calls that were made in one place, where the same ones are made again and again.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct Calls {
     /// Where they were made.
     scenario: Option<Scenario>,
     /// Calls by tool, arguments and caller.
     made: IndexMap<String, Rc<Made>>,
-    /// Number of calls so far.
-    count: usize,
+    classes: Classes,
 }
 
 impl Calls {
+    pub(crate) fn new(machine: &Machine) -> Self {
+        Self {
+            scenario: None,
+            made: IndexMap::new(),
+            classes: Classes::of(machine),
+        }
+    }
+
     /// Reconstructs every call of a session.
     pub(crate) fn of(&mut self, session: &Session, scenario: &Scenario) -> Vec<JudgedCall> {
         if self.scenario.as_ref() != Some(scenario) {
@@ -130,10 +141,8 @@ impl Calls {
         if let Some(known) = known {
             return Rc::clone(known);
         }
-        let number = short(self.count);
-        self.count += 1;
         let call = made(session, scenario, recorded);
-        let made = Rc::new(Made::new(number, call, recorded));
+        let made = Rc::new(Made::new(&mut self.classes, call, recorded));
         if let Some(key) = key {
             if self.made.len() >= REMEMBERED_MAX {
                 self.made.clear();

@@ -5,9 +5,9 @@ use std::rc::Rc;
 use interlock_core::{
     Reply,
     call::CallResult,
-    command::{AGENT, Answer, Command, CommandKind, TransitionRequest},
+    command::{self, AGENT, Command, CommandKind, TransitionRequest},
     decide,
-    event::{CallMarks, Event},
+    event::Event,
     evolve,
     refusal::{Code, Refusal},
     run::Run,
@@ -30,12 +30,12 @@ const fn now(kind: CommandKind) -> Command {
 /// Maximum number of answers in the cache; beyond it, the cache is cleared.
 const REMEMBERED_MAX: usize = 65_536;
 
-/// Asks the engine about a call at a node, unless the answer is known from an equivalent run.
+/// Asks the engine about a call at a node, unless the answer to a call of its class is known from an equivalent run.
 pub(crate) fn told(nodes: &mut Nodes, node: u32, call: &JudgedCall, options: Options) -> Rc<Told> {
     // What limits have counted matters if one call may use up several at once.
     let own = nodes.counts_files && call.made.writes();
     let key = Question {
-        call: call.made.number,
+        class: call.made.class,
         judged: nodes.get(node).map(|node| node.judged),
         node: own.then_some(node),
         ok: call.ok,
@@ -53,36 +53,50 @@ pub(crate) fn told(nodes: &mut Nodes, node: u32, call: &JudgedCall, options: Opt
     told
 }
 
-fn asked(nodes: &mut Nodes, node: u32, call: &JudgedCall, options: Options) -> Told {
-    let plain = |verdict| Told {
-        verdict,
-        refusal: None,
-        change: None,
-    };
+/// The engine's answer to a call at a node.
+#[derive(Debug)]
+enum Answer {
+    Allowed(Vec<Event>),
+    Asks(Refusal),
+    Denied(Refusal),
+    NotJudged,
+}
+
+fn answer(nodes: &Nodes, node: u32, call: &JudgedCall) -> Answer {
     let (Some(proposal), Some(at)) = (&call.made.proposal, nodes.get(node)) else {
-        return plain(Verdict::NotJudged);
+        return Answer::NotJudged;
     };
     if at.is_over() {
         let why = Refusal::new(Code::RunOver, "the run has ended before this call");
-        return Told {
-            refusal: Some(why),
-            ..plain(Verdict::Deny)
-        };
+        return Answer::Denied(why);
     }
     let decision = decide(nodes.machine(), &at.run, proposal);
     match decision.reply {
-        Reply::Refused(refusal) => Told {
-            refusal: Some(refusal),
-            ..plain(Verdict::Deny)
-        },
-        Reply::Ask(refusal) => Told {
-            refusal: Some(refusal),
-            ..plain(Verdict::Ask)
-        },
-        Reply::Accepted | Reply::Pending { .. } => Told {
-            change: change(nodes, &decision.events, call, options),
-            ..plain(Verdict::Allow)
-        },
+        Reply::Refused(refusal) => Answer::Denied(refusal),
+        Reply::Ask(refusal) => Answer::Asks(refusal),
+        Reply::Accepted | Reply::Pending { .. } => Answer::Allowed(decision.events),
+    }
+}
+
+pub(crate) fn asked(nodes: &mut Nodes, node: u32, call: &JudgedCall, options: Options) -> Told {
+    let (verdict, code, events) = match answer(nodes, node, call) {
+        Answer::Allowed(events) => (Verdict::Allow, None, events),
+        Answer::Asks(refusal) => (Verdict::Ask, Some(refusal.code), Vec::new()),
+        Answer::Denied(refusal) => (Verdict::Deny, Some(refusal.code), Vec::new()),
+        Answer::NotJudged => (Verdict::NotJudged, None, Vec::new()),
+    };
+    Told {
+        verdict,
+        code,
+        change: change(nodes, &events, call, options),
+    }
+}
+
+/// Returns why a call is refused at a node, or a person is asked, in the engine's words about this very call.
+pub(crate) fn refusal(nodes: &Nodes, node: u32, call: &JudgedCall) -> Option<Refusal> {
+    match answer(nodes, node, call) {
+        Answer::Asks(refusal) | Answer::Denied(refusal) => Some(refusal),
+        Answer::Allowed(_) | Answer::NotJudged => None,
     }
 }
 
@@ -95,18 +109,22 @@ fn change(nodes: &mut Nodes, events: &[Event], call: &JudgedCall, options: Optio
         return None;
     }
     let bytes = if nodes.counts_bytes { call.bytes } else { 0 };
-    let mut text = if nodes.counts_files || marks.files.is_empty() {
-        serde_json::to_vec(marks)
+    // The files themselves matter only to limits, and to interrupts, which name them again.
+    let mut marks = marks.clone();
+    let files = std::mem::take(&mut marks.files);
+    let files = if nodes.counts_files {
+        files
     } else {
-        // The files themselves matter only to limits, and to interrupts, which name them again.
-        serde_json::to_vec(&CallMarks {
-            files: Vec::new(),
-            ..marks.clone()
-        })
-    }
-    .ok()?;
-    text.extend(format!("{path} {} {:?} {bytes}", call.ok, exit(call, options)).bytes());
-    Some(short(nodes.changes.insert_full(text).0))
+        Vec::new()
+    };
+    let mut text = serde_json::to_vec(&marks).ok()?;
+    let end = (path, call.ok, exit(call, options), bytes, &files);
+    text.extend(format!("{end:?}").bytes());
+    let known = nodes.changes.get_index_of(&text);
+    Some(short(match known {
+        Some(known) => known,
+        None => nodes.changes.insert_full(text, files).0,
+    }))
 }
 
 /// Returns the exit code that counts.
@@ -123,24 +141,26 @@ pub(crate) fn after(
     told: &Told,
     options: Options,
 ) -> u32 {
-    if let Some(change) = told.change {
-        if let Some(known) = nodes.steps.get(&(node, change)) {
-            return *known;
-        }
-        let to = performed(nodes, node, call, options).map_or(node, |(to, _)| to);
-        nodes.steps.insert((node, change), to);
-        return to;
+    let known = told.change.and_then(|change| nodes.result(node, change));
+    if let Some(known) = known {
+        return known;
     }
-    performed(nodes, node, call, options).map_or(node, |(to, _)| to)
+    let Some((run, _)) = performed(nodes, node, call, options) else {
+        return node;
+    };
+    match told.change {
+        Some(change) => nodes.store(node, change, run),
+        None => nodes.number(run),
+    }
 }
 
 /// Runs and ends a call, with a person's approval if one is requested.
 pub(crate) fn performed(
-    nodes: &mut Nodes,
+    nodes: &Nodes,
     node: u32,
     call: &JudgedCall,
     options: Options,
-) -> Option<(u32, Vec<Event>)> {
+) -> Option<(Run, Vec<Event>)> {
     let proposed = call.made.call.as_ref().ok()?;
     let proposal = call.made.proposal.as_ref()?;
     let mut run = nodes.get(node)?.run.clone();
@@ -148,10 +168,10 @@ pub(crate) fn performed(
     let mut reply = apply(nodes, &mut run, &mut all, proposal);
     if matches!(reply, Reply::Ask(_)) {
         let id = run.requests.last()?.id();
-        let yes = Answer {
+        let yes = command::Answer {
             by: "a person".to_owned(),
             path: Some(id.to_string()),
-            ..Answer::default()
+            ..command::Answer::default()
         };
         let yes = interlock_simulate::with_what_it_takes(nodes.machine(), &run, yes);
         apply(nodes, &mut run, &mut all, &now(CommandKind::Approve(yes)));
@@ -187,7 +207,7 @@ pub(crate) fn performed(
         checked,
     };
     apply(nodes, &mut run, &mut all, &now(CommandKind::Record(result)));
-    Some((nodes.number(run), all))
+    Some((run, all))
 }
 
 /// Applies a command with the engine, and folds its events.

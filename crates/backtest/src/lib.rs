@@ -6,6 +6,7 @@
 
 mod align;
 mod calls;
+mod classes;
 mod cost;
 mod follow;
 mod nodes;
@@ -14,6 +15,9 @@ mod report;
 mod rules;
 mod told;
 mod verdict;
+
+#[cfg(test)]
+mod tests;
 
 pub use calls::made;
 pub use options::Options;
@@ -44,7 +48,7 @@ impl Backtester {
     /// Returns what of it is not supported yet.
     pub fn new(machine: &Machine, options: Options) -> Result<Self, String> {
         Ok(Self {
-            calls: Calls::default(),
+            calls: Calls::new(machine),
             nodes: Nodes::new(machine)?,
             rules: Rules::of(machine),
             options,

@@ -1,7 +1,5 @@
 //! The result of placing a session.
 
-use std::rc::Rc;
-
 use indexmap::IndexMap;
 use interlock_core::{
     command::{AGENT, Command, CommandKind, TransitionRequest},
@@ -16,11 +14,10 @@ use interlock_sessions::Session;
 use crate::{
     align::{How, Path},
     calls::JudgedCall,
-    follow::{performed, told},
+    follow::{performed, refusal},
     nodes::{Nodes, standing},
     options::Options,
     rules::Rules,
-    told::Told,
     verdict::Verdict,
 };
 
@@ -161,7 +158,7 @@ pub(crate) fn of(
     Backtest {
         stops: stops(nodes, &placed, &at_nodes),
         stays: stays(session, &placed),
-        everywhere: everywhere(nodes, &path),
+        everywhere: everywhere(nodes, &path, calls),
         placed,
         fewest: u64::from(last.refusals),
         approvals: u64::from(last.approvals),
@@ -195,7 +192,7 @@ fn place(
 ) -> Placed {
     let states = nodes.get(from).map(|node| standing(&node.run));
     let refusal = match verdict {
-        Verdict::Deny | Verdict::Ask => told(nodes, from, call, options).refusal.clone(),
+        Verdict::Deny | Verdict::Ask => refusal(nodes, from, call),
         Verdict::Allow | Verdict::NotJudged => None,
     };
     let moves = call.made.writes() && nodes.interrupts || call.made.asks.is_some();
@@ -212,13 +209,7 @@ fn place(
     }
 }
 
-fn note_raised(
-    nodes: &mut Nodes,
-    rules: &mut Rules,
-    from: u32,
-    call: &JudgedCall,
-    options: Options,
-) {
+fn note_raised(nodes: &Nodes, rules: &mut Rules, from: u32, call: &JudgedCall, options: Options) {
     let events = performed(nodes, from, call, options).map(|(_, events)| events);
     for event in events.iter().flatten() {
         match event {
@@ -231,10 +222,11 @@ fn note_raised(
     }
 }
 
-fn everywhere(nodes: &Nodes, path: &Path) -> Vec<Refused> {
-    let one = |(index, told): &(usize, Vec<(u32, Rc<Told>)>)| {
-        let because = told.iter().filter_map(|(node, told)| {
-            let refusal = told.refusal.clone()?;
+fn everywhere(nodes: &Nodes, path: &Path, calls: &[JudgedCall]) -> Vec<Refused> {
+    let one = |(index, at): &(usize, Vec<u32>)| {
+        let call = calls.get(*index);
+        let because = at.iter().filter_map(|node| {
+            let refusal = refusal(nodes, *node, call?)?;
             // If the run was over before, the call only shows that it was not yet.
             let states = nodes.get(*node).map(|node| standing(&node.run))?;
             (refusal.code != Code::RunOver).then_some((states, refusal))

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use interlock_core::{
     machine::{Machine, Object},
     names::RunId,
-    run::Run,
+    run::{Run, Used},
     substance::Checked,
 };
 
@@ -133,6 +133,52 @@ impl Abstraction {
             evidence: state.words.into_boxed_slice(),
             files: sets.into_boxed_slice(),
         }
+    }
+
+    /// Identifies a run that differs from `run`, whose state is `named`, only in what its stay has used.
+    ///
+    /// `None`: a limit is used up in one of the two, or the run has regions.
+    pub fn recounted(
+        &mut self,
+        (named, run): (&AbstractState, &Run),
+        used: &Used,
+    ) -> Option<AbstractState> {
+        let frame = &run.root;
+        let policy = &self.model.state(None, &frame.at)?.policy;
+        let limits = [
+            (policy.iterations_max, used.calls),
+            (policy.files_max, u64::try_from(used.files.len()).ok()?),
+            (policy.result_bytes_max, used.bytes),
+        ];
+        let counts_files = policy.files_max.is_some();
+        let reaches =
+            |(limit, used): &(Option<u64>, u64)| limit.is_some_and(|limit| *used >= limit);
+        if !frame.regions.is_empty() || frame.machine.is_some() || limits.iter().any(reaches) {
+            return None;
+        }
+        let counted = limits.iter().filter(|(limit, _)| limit.is_some());
+        let counted: Box<[u64]> = counted.map(|(_, used)| *used).collect();
+        // A state in which a limit is used up does not count it any more.
+        if counted.len() != named.used.len() || named.files.len() != usize::from(counts_files) {
+            return None;
+        }
+        let files = counts_files.then(|| number(&mut self.files, used.files.clone()));
+        let found = AbstractState {
+            judged: named.judged.clone(),
+            evidence: named.evidence.clone(),
+            files: files.into_iter().collect(),
+            used: counted,
+        };
+        debug_assert_eq!(
+            found,
+            {
+                let mut run = run.clone();
+                run.root.stay.used = used.clone();
+                self.name(&run)
+            },
+            "a run is identified by its state and what it has used"
+        );
+        Some(found)
     }
 
     /// Returns whether all files of one set are in another.

@@ -3,13 +3,13 @@
 use std::hash::{BuildHasherDefault, Hasher};
 
 /// A table with the order of insertion, so that the same workflow always gives the same graph.
-pub(crate) type Map<K, V> = indexmap::IndexMap<K, V, BuildHasherDefault<Fast>>;
+pub type Map<K, V> = indexmap::IndexMap<K, V, BuildHasherDefault<Fast>>;
 /// A set with the order of insertion; the place of an item is its number.
-pub(crate) type Set<T> = indexmap::IndexSet<T, BuildHasherDefault<Fast>>;
+pub type Set<T> = indexmap::IndexSet<T, BuildHasherDefault<Fast>>;
 
 /// Multiplies and rotates: the same on every machine, and not meant for what an adversary chooses.
 #[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct Fast(u64);
+pub struct Fast(u64);
 
 const FACTOR: u64 = 0xf135_7aea_2e62_a9c5;
 

@@ -40,6 +40,7 @@ mod views;
 pub use abstraction::{AbstractState, Abstraction, FreeAct, FreeMove};
 pub use against::{By, Comparison, Permission, compare};
 pub use check::{Proof, ProofOptions, prove};
+pub use hash::{Fast, Map, Set};
 pub use replay::{TraceStep, written_steps};
 pub use verdict::{Finding, PlayedRun, Verdict};
 
