@@ -32,10 +32,12 @@ const TRANSACTION_MAX: Duration = Duration::from_secs(20);
 /// Begins a transaction that writes.
 const BEGIN: &str = "BEGIN ISOLATION LEVEL READ COMMITTED";
 const COMMIT: &str = "COMMIT";
+const ROLLBACK: &str = "ROLLBACK";
 
 /// A database with a shared log, as one tenant sees it. Clones share their connections.
 #[derive(Clone)]
 pub struct Database {
+    tenant: Tenant,
     // Before the runtime, on which its connections live.
     pool: Arc<Pool>,
     runtime: Arc<Runtime>,
@@ -52,14 +54,15 @@ impl fmt::Debug for Database {
 
 struct Pool {
     address: Address,
-    tenant: Tenant,
-    idle: Mutex<Vec<Client>>,
+    /// Idle connections, each with the tenant that it was made for; the one used last is at the end.
+    idle: Mutex<Vec<(Tenant, Client)>>,
     permits: Arc<Semaphore>,
 }
 
 /// A connection in use. It is closed when dropped; [`Leased::put_back`] keeps it for the next use.
 pub(crate) struct Leased {
     pub(crate) client: Client,
+    tenant: Tenant,
     pool: Arc<Pool>,
     is_reused: bool,
     _permit: OwnedSemaphorePermit,
@@ -73,7 +76,7 @@ impl Leased {
             .idle
             .lock()
             .unwrap_or_else(PoisonError::into_inner);
-        idle.push(self.client);
+        idle.push((self.tenant, self.client));
     }
 
     pub(crate) fn place(&self) -> &str {
@@ -132,7 +135,7 @@ impl From<Vec<u8>> for Value {
 }
 
 impl Pool {
-    async fn lease(self: &Arc<Self>, fresh: bool) -> Result<Leased, SharedError> {
+    async fn lease(self: &Arc<Self>, tenant: &Tenant, fresh: bool) -> Result<Leased, SharedError> {
         let busy = || SharedError::Busy {
             place: self.address.place().to_owned(),
             what: format!("all {CONNECTIONS_MAX} connections of this process are in use"),
@@ -144,17 +147,27 @@ impl Pool {
             if fresh {
                 idle.clear();
             }
-            idle.retain(|client| !client.is_closed());
-            idle.pop()
+            idle.retain(|(_, client)| !client.is_closed());
+            // INVARIANT: a connection serves only the tenant that it was made for.
+            if let Some(at) = idle.iter().rposition(|(owner, _)| owner == tenant) {
+                return Some(idle.remove(at).1);
+            }
+            // One more is made: the one that was idle longest makes room.
+            let in_use = CONNECTIONS_MAX.saturating_sub(self.permits.available_permits());
+            while !idle.is_empty() && idle.len() + in_use > CONNECTIONS_MAX {
+                idle.remove(0);
+            }
+            None
         };
         let found = idle();
         let is_reused = found.is_some();
         let client = match found {
             Some(client) => client,
-            None => connect::connect(&self.address, &self.tenant).await?,
+            None => connect::connect(&self.address, tenant).await?,
         };
         Ok(Leased {
             client,
+            tenant: tenant.clone(),
             pool: Arc::clone(self),
             is_reused,
             _permit: permit,
@@ -162,9 +175,13 @@ impl Pool {
     }
 
     /// Leases a connection and starts a transaction on it with `begin`.
-    async fn begun(self: &Arc<Self>, begin: &'static str) -> Result<Leased, SharedError> {
+    async fn begun(
+        self: &Arc<Self>,
+        tenant: &Tenant,
+        begin: &'static str,
+    ) -> Result<Leased, SharedError> {
         for fresh in [false, true] {
-            let leased = self.lease(fresh).await?;
+            let leased = self.lease(tenant, fresh).await?;
             match leased.client.batch_execute(begin).await {
                 Ok(()) => return Ok(leased),
                 // The server was restarted since this connection was last used.
@@ -202,9 +219,9 @@ impl Database {
             what: format!("no thread for its connections: {error}"),
         })?;
         Ok(Self {
+            tenant,
             pool: Arc::new(Pool {
                 address,
-                tenant,
                 idle: Mutex::default(),
                 permits: Arc::new(Semaphore::new(CONNECTIONS_MAX)),
             }),
@@ -221,7 +238,16 @@ impl Database {
     /// Returns the tenant whose runs it shows.
     #[must_use]
     pub fn tenant(&self) -> &Tenant {
-        &self.pool.tenant
+        &self.tenant
+    }
+
+    /// Returns the same database as another tenant sees it. Both share the limit of connections.
+    #[must_use]
+    pub fn for_tenant(&self, tenant: Tenant) -> Self {
+        Self {
+            tenant,
+            ..self.clone()
+        }
     }
 
     /// Runs one statement that only reads, or that may be repeated.
@@ -230,10 +256,10 @@ impl Database {
         statement: &'static str,
         values: Vec<Value>,
     ) -> Result<Vec<Row>, SharedError> {
-        let pool = Arc::clone(&self.pool);
+        let (pool, tenant) = (Arc::clone(&self.pool), self.tenant.clone());
         self.wait(async move {
             for fresh in [false, true] {
-                let leased = pool.lease(fresh).await?;
+                let leased = pool.lease(&tenant, fresh).await?;
                 match leased.query(statement, &values).await {
                     Ok(rows) => {
                         leased.put_back();
@@ -282,13 +308,13 @@ impl Database {
         F: FnOnce(Arc<Leased>) -> R + Send + 'static,
         R: Future<Output = Result<End<T>, SharedError>> + Send,
     {
-        let pool = Arc::clone(&self.pool);
+        let (pool, tenant) = (Arc::clone(&self.pool), self.tenant.clone());
         self.wait(async move {
-            let leased = Arc::new(pool.begun(begin).await?);
+            let leased = Arc::new(pool.begun(&tenant, begin).await?);
             let end = act(Arc::clone(&leased)).await?;
             let (statement, result) = match end {
                 End::Commit(result) => (COMMIT, result),
-                End::Rollback(result) => ("ROLLBACK", result),
+                End::Rollback(result) => (ROLLBACK, result),
             };
             finish(leased, statement).await?;
             Ok(result)
@@ -299,13 +325,18 @@ impl Database {
     ///
     /// If it is dropped instead of [committed](Self::commit), nothing was written.
     pub(crate) fn begin(&self) -> Result<Arc<Leased>, SharedError> {
-        let pool = Arc::clone(&self.pool);
-        self.wait(async move { pool.begun(BEGIN).await.map(Arc::new) })
+        let (pool, tenant) = (Arc::clone(&self.pool), self.tenant.clone());
+        self.wait(async move { pool.begun(&tenant, BEGIN).await.map(Arc::new) })
     }
 
     /// Commits a transaction that was [begun](Self::begin).
     pub(crate) fn commit(&self, leased: Arc<Leased>) -> Result<(), SharedError> {
         self.wait(finish(leased, COMMIT))
+    }
+
+    /// Gives up a transaction that was [begun](Self::begin), and keeps its connection.
+    pub(crate) fn roll_back(&self, leased: Arc<Leased>) -> Result<(), SharedError> {
+        self.wait(finish(leased, ROLLBACK))
     }
 
     /// Waits for an answer of the database, but not forever.

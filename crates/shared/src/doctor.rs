@@ -51,6 +51,12 @@ impl Check {
     }
 }
 
+/// Returns the time of this machine in milliseconds since 1970.
+pub(crate) fn now_ms() -> u64 {
+    let now = SystemTime::now().duration_since(UNIX_EPOCH);
+    now.map_or(0, |now| u64::try_from(now.as_millis()).unwrap_or(u64::MAX))
+}
+
 impl Database {
     /// Checks everything that a shared log depends on; ends at the first failure that makes further checks impossible.
     #[must_use]
@@ -89,6 +95,34 @@ impl Database {
         checks
     }
 
+    /// Checks in short whether a log can be read and written here, whatever the tenant is.
+    pub(crate) fn readiness(&self) -> Result<(), SharedError> {
+        match self.standing()? {
+            Standing::Made { .. } => {}
+            other => return Err(other.refusal(self.place())),
+        }
+        let found = self.select(
+            "SELECT current_setting('default_transaction_read_only')::bool OR pg_is_in_recovery(), \
+             (extract(epoch FROM clock_timestamp()) * 1000)::bigint",
+            Vec::new(),
+        )?;
+        for row in found {
+            let found = Found::new(self, row);
+            if found.get(0)? {
+                let place = self.place().to_owned();
+                return Err(SharedError::ReadOnly { place });
+            }
+            let apart_ms = now_ms().abs_diff(found.number(1)?);
+            if apart_ms >= CLOCK_SLACK_MS {
+                return Err(SharedError::ClockOff {
+                    place: self.place().to_owned(),
+                    apart_s: apart_ms / 1000,
+                });
+            }
+        }
+        Ok(())
+    }
+
     /// Checks the server and its settings.
     fn server(&self) -> Result<Vec<Check>, SharedError> {
         let found = self.select(
@@ -98,8 +132,7 @@ impl Database {
              (extract(epoch FROM clock_timestamp()) * 1000)::bigint",
             Vec::new(),
         )?;
-        let now = SystemTime::now().duration_since(UNIX_EPOCH);
-        let now = now.map_or(0, |now| u64::try_from(now.as_millis()).unwrap_or(u64::MAX));
+        let now = now_ms();
         let mut checks = Vec::new();
         for row in found {
             let found = Found::new(self, row);

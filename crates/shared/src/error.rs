@@ -190,6 +190,22 @@ pub enum SharedError {
         /// The id.
         id: String,
     },
+    /// The clocks differ.
+    #[error(
+        "the clock of `{place}` is {apart_s} s from this machine's: set the clock of this machine or of the database"
+    )]
+    ClockOff {
+        /// The database.
+        place: String,
+        /// The difference in seconds.
+        apart_s: u64,
+    },
+    /// A token is not made like this.
+    #[error("no token was made: {what}")]
+    BadToken {
+        /// What is wrong.
+        what: &'static str,
+    },
     /// Anything else.
     #[error("`{place}` failed ({what}): nothing was recorded")]
     Failed {

@@ -26,8 +26,10 @@ mod run;
 mod runs;
 mod runtime;
 mod schema;
+mod serve;
 mod tenant;
 mod tls;
+mod tokens;
 
 pub use address::Address;
 pub use append::{Appended, CommandKey};
@@ -38,4 +40,6 @@ pub use import::ImportDone;
 pub use run::SharedRun;
 pub use runs::SharedRuns;
 pub use schema::{FORMAT, InitDone, Standing};
+pub use serve::{ServeError, ServeSettings, serve};
 pub use tenant::{BadTenant, Tenant};
+pub use tokens::{DAYS_MAX, Role, TokenCard};

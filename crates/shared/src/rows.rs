@@ -47,7 +47,7 @@ impl<'a> Found<'a> {
         u64::try_from(found).map_err(|_| self.wrong(&format!("{found} where a count should be")))
     }
 
-    fn hash(&self, at: usize) -> Result<ChainHash, SharedError> {
+    pub(crate) fn hash(&self, at: usize) -> Result<ChainHash, SharedError> {
         let bytes: Vec<u8> = self.get(at)?;
         ChainHash::from_bytes(&bytes).ok_or_else(|| self.wrong("a hash of another length"))
     }
@@ -57,7 +57,7 @@ impl<'a> Found<'a> {
         String::from_utf8(bytes).map_err(|_| self.wrong("text that is none"))
     }
 
-    fn wrong(&self, what: &str) -> SharedError {
+    pub(crate) fn wrong(&self, what: &str) -> SharedError {
         SharedError::Foreign {
             place: self.database.place().to_owned(),
             what: format!("a row has {what}"),

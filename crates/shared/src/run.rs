@@ -122,7 +122,7 @@ impl SharedRun {
     }
 
     /// Makes a snapshot when one is due. What was appended stays recorded even if that fails.
-    fn grew(&self, before: u64, events: u64, bytes: u64) {
+    pub(crate) fn grew(&self, before: u64, events: u64, bytes: u64) {
         let now = before + events;
         let since = match self.since.get() {
             Some((known, since)) if known == before => Some(Since {
@@ -159,7 +159,7 @@ impl SharedRun {
     }
 
     /// Folds the log from the newest usable snapshot, or from the start.
-    fn fold(&self) -> Result<Snapshot, StoreError> {
+    pub(crate) fn fold(&self) -> Result<Snapshot, StoreError> {
         let (stored, head) = self.database.newest_snapshot(&self.run)?.unzip();
         let whole = stored.and_then(|stored| stored.whole(&self.run, &self.marks));
         if let (Some((snapshot, _)), Some(head)) = (&whole, head)

@@ -180,31 +180,12 @@ impl Runs for SharedRuns {
             &places.person_home,
         );
         let at = (&*places.project_root, &*places.person_home, &marks);
-        let pin = Pin::new(run, new, at, &place)?;
-        let log = LogOf {
-            run,
-            place: &place,
-            pin: pin.digest(),
-            marks: &marks,
-        };
-        let mut hash = log.pin;
-        let mut rows = Vec::with_capacity(events.len());
-        for (seq, event) in (0..).zip(events) {
-            let body = record::body_of(event, log)?;
-            let (row, next) = Row::chained(seq, new.at_ms, hash, body);
-            rows.push((row, hash));
-            hash = next;
-        }
+        let written = Written::new(run, (new, events), at, &place)?;
         let unpublished = Unpublished {
             runs: self.clone(),
             beside: self.folders.join(format!(".new-{run}")),
             published: self.folders.join(run.as_str()),
-            written: Written {
-                pin,
-                durability: new.durability,
-                rows,
-                hash,
-            },
+            written,
         };
         let made = fs::DirBuilder::new()
             .recursive(true)
@@ -284,6 +265,36 @@ pub(crate) const INSERT_RUN: &str = "INSERT INTO interlock.runs (tenant, run, se
      VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15)";
 
 impl Written {
+    /// Writes a run with its first events; errors name the log as `place`.
+    pub(crate) fn new(
+        run: &RunId,
+        (new, events): (&NewRun<'_>, &[Event]),
+        at: (&str, &str, &Marks),
+        place: &Path,
+    ) -> Result<Self, StoreError> {
+        let pin = Pin::new(run, new, at, place)?;
+        let log = LogOf {
+            run,
+            place,
+            pin: pin.digest(),
+            marks: at.2,
+        };
+        let mut hash = log.pin;
+        let mut rows = Vec::with_capacity(events.len());
+        for (seq, event) in (0..).zip(events) {
+            let body = record::body_of(event, log)?;
+            let (row, next) = Row::chained(seq, new.at_ms, hash, body);
+            rows.push((row, hash));
+            hash = next;
+        }
+        Ok(Self {
+            pin,
+            durability: new.durability,
+            rows,
+            hash,
+        })
+    }
+
     /// Returns the values of [`INSERT_RUN`].
     pub(crate) fn values(&self, tenant: &str) -> Vec<Value> {
         let pin = &self.pin;

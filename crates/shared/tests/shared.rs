@@ -9,6 +9,8 @@
     reason = "a failed test panics, and one that is left out says so"
 )]
 
+#[path = "shared/api.rs"]
+mod api;
 #[path = "shared/appends.rs"]
 mod appends;
 #[path = "shared/carried.rs"]
@@ -23,6 +25,12 @@ mod isolation;
 mod killed;
 #[path = "shared/program.rs"]
 mod program;
+#[path = "shared/serve.rs"]
+mod serve;
+#[path = "shared/serve_killed.rs"]
+mod serve_killed;
+#[path = "shared/serve_refused.rs"]
+mod serve_refused;
 #[path = "shared/server.rs"]
 mod server;
 #[path = "../../store/tests/store/suite.rs"]

@@ -19,6 +19,8 @@ const TABLES: &[&str] = &[
     "machines",
     "messages",
     "outputs",
+    "tokens",
+    "starts",
 ];
 
 #[test]
@@ -173,6 +175,7 @@ fn what_was_recorded_is_not_changed_even_by_who_owns_the_tables() {
         "DELETE FROM interlock.events WHERE seq = 2",
         "TRUNCATE interlock.events",
         "DELETE FROM interlock.commands",
+        "DELETE FROM interlock.starts",
     ] {
         let done = server()
             .unwrap()

@@ -205,12 +205,22 @@ fn the_page_of_the_book_is_true() {
 
 #[test]
 fn every_command_has_help_with_examples() {
-    let place = [
-        "init", "migrate", "doctor", "runs", "verify", "export", "import",
+    let commands = [
+        "init",
+        "migrate",
+        "doctor",
+        "runs",
+        "verify",
+        "export",
+        "import",
+        "serve",
+        "token create",
+        "token list",
+        "token revoke",
     ];
-    for command in place {
+    for command in commands {
         let help = Command::new(env!("CARGO_BIN_EXE_interlock-shared"))
-            .args([command, "--help"])
+            .args(command.split(' ').chain(["--help"]))
             .output()
             .unwrap();
         let text = String::from_utf8(help.stdout).unwrap();

@@ -1,10 +1,11 @@
 //! The command line of `interlock shared`.
 
-use std::path::PathBuf;
+use std::{net::SocketAddr, path::PathBuf};
 
-use clap::{Args, Parser, Subcommand};
+use clap::{Args, Parser, Subcommand, ValueEnum};
+use interlock_shared::{DAYS_MAX, Role};
 
-/// Keep the runs of a team in one PostgreSQL database.
+/// Keep the runs of a team in one PostgreSQL database, and serve them.
 ///
 /// Every machine keeps its own folders; the log is in the database. The address has no password if you set
 /// PGPASSWORD.
@@ -122,4 +123,84 @@ Every line is checked against the hashes. All of the run is imported, or nothing
         #[arg(long, value_name = "DIR")]
         project: Option<PathBuf>,
     },
+    /// Serve the log over HTTP, for the machines and people of a team.
+    #[command(after_help = "Examples:
+  interlock shared serve
+  interlock shared serve --listen 127.0.0.1:0 --json | jq -r .url
+  interlock shared serve --listen 0.0.0.0:4690 --behind-proxy
+
+It serves every tenant of the database; a token says which one. It sends no certificate: a proxy in front of it
+encrypts connections from other machines.")]
+    Serve {
+        /// The address to listen on; port 0 takes any free port.
+        #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:4690")]
+        listen: SocketAddr,
+        /// Listen on an address of other machines, because a proxy encrypts every connection to it.
+        #[arg(long)]
+        behind_proxy: bool,
+    },
+    /// Make, list and revoke the tokens with which a server is used.
+    #[command(subcommand)]
+    Token(TokenCommand),
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum TokenCommand {
+    /// Make a token, which is printed once.
+    #[command(after_help = "Examples:
+  interlock shared token create --role person --for ana
+  interlock shared token create --role agent --for ana --days 30 -o ~/.config/interlock/fleet-token
+  interlock shared token create --role worker --for ci --days 1
+
+The log has only a hash of it. `--for` names the person who is responsible: who drives an agent does not approve
+its run with another token of the same name.")]
+    Create {
+        /// What its holder may do.
+        #[arg(long, value_enum)]
+        role: RoleWord,
+        /// The person or the program that is responsible for what is sent with it.
+        #[arg(long = "for", value_name = "NAME")]
+        subject: String,
+        /// For how many days it is valid.
+        #[arg(long, value_name = "DAYS", default_value_t = 90, value_parser = clap::value_parser!(u64).range(1..=DAYS_MAX))]
+        days: u64,
+        /// The file to write it to, which only you can read; standard output without it.
+        #[arg(short, long, value_name = "FILE")]
+        output: Option<PathBuf>,
+    },
+    /// List the tokens of the tenant, without their secrets.
+    #[command(after_help = "Examples:
+  interlock shared token list
+  interlock shared token list --json | jq -r 'select(.status == \"valid\") | .id'")]
+    List,
+    /// Revoke a token.
+    #[command(after_help = "Examples:
+  interlock shared token revoke 0f3a52c1d9e84b67
+
+A running server refuses it within a second.")]
+    Revoke {
+        /// The id of the token, as `list` shows it.
+        id: String,
+    },
+}
+
+/// A role, as an argument.
+#[derive(Debug, Clone, Copy, ValueEnum)]
+pub(crate) enum RoleWord {
+    /// The machine of an agent.
+    Agent,
+    /// A person.
+    Person,
+    /// A CI job or another program.
+    Worker,
+}
+
+impl From<RoleWord> for Role {
+    fn from(word: RoleWord) -> Self {
+        match word {
+            RoleWord::Agent => Self::Agent,
+            RoleWord::Person => Self::Person,
+            RoleWord::Worker => Self::Worker,
+        }
+    }
 }

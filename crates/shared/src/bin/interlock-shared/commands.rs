@@ -17,9 +17,12 @@ use interlock_store::{
 };
 use serde_json::{Value, json};
 
-use crate::args::{Cli, Command, Target};
+use crate::{
+    args::{Cli, Command, Target},
+    serving,
+};
 
-type Done = Result<ExitCode, Box<dyn Error>>;
+pub(crate) type Done = Result<ExitCode, Box<dyn Error>>;
 
 /// Prints why nothing was done.
 pub(crate) fn refused(error: &dyn Error) -> ExitCode {
@@ -64,11 +67,16 @@ pub(crate) fn run(cli: Cli) -> Done {
             })
         }
         Command::Import { file, project } => import(target, &file, project),
+        Command::Serve {
+            listen,
+            behind_proxy,
+        } => serving::serve(target, listen, behind_proxy),
+        Command::Token(command) => serving::token(target, command),
     }
 }
 
 /// Prints a text for people, or the same as JSON.
-fn say(target: &Target, text: &str, value: &Value) -> io::Result<()> {
+pub(crate) fn say(target: &Target, text: &str, value: &Value) -> io::Result<()> {
     let mut to = io::stdout().lock();
     let said = if target.json {
         writeln!(to, "{value}")
@@ -82,7 +90,7 @@ fn say(target: &Target, text: &str, value: &Value) -> io::Result<()> {
     }
 }
 
-fn home() -> Result<Home, Box<dyn Error>> {
+pub(crate) fn home() -> Result<Home, Box<dyn Error>> {
     Ok(Home::locate(|name| env::var_os(name))?)
 }
 
@@ -100,15 +108,20 @@ fn address(target: &Target) -> Result<(Address, Tenant), Box<dyn Error>> {
 }
 
 /// Returns the database, whatever is in it.
-fn database(target: &Target) -> Result<Database, Box<dyn Error>> {
+pub(crate) fn database(target: &Target) -> Result<Database, Box<dyn Error>> {
     let (address, tenant) = address(target)?;
     Ok(Database::at(address, tenant)?)
 }
 
+/// Opens the log as the tenant sees it.
+pub(crate) fn log(target: &Target) -> Result<Database, Box<dyn Error>> {
+    let (address, tenant) = address(target)?;
+    Ok(Database::open(address, tenant)?)
+}
+
 /// Opens the log.
 fn opened(target: &Target) -> Result<SharedRuns, Box<dyn Error>> {
-    let (address, tenant) = address(target)?;
-    let database = Database::open(address, tenant)?;
+    let database = log(target)?;
     let home = home()?;
     let person = person_home();
     Ok(SharedRuns::new(database, home.path(), person.as_deref()))

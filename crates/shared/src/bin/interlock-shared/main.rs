@@ -2,6 +2,7 @@
 
 mod args;
 mod commands;
+mod serving;
 
 use std::process::ExitCode;
 

@@ -1,0 +1,122 @@
+//! `serve` and `token`: the server of a log, and who may use it.
+
+use std::{
+    fs::File,
+    io::{self, Write as _},
+    net::SocketAddr,
+    os::unix::fs::OpenOptionsExt as _,
+    path::Path,
+    process::ExitCode,
+};
+
+use interlock_core::instant::utc;
+use interlock_shared::{ServeSettings, TokenCard, serve as serve_log};
+use serde_json::json;
+
+use crate::{
+    args::{Target, TokenCommand},
+    commands::{Done, database, home, log, say},
+};
+
+pub(crate) fn serve(target: &Target, listen: SocketAddr, behind_proxy: bool) -> Done {
+    let settings = ServeSettings {
+        listen,
+        behind_proxy,
+        state: home()?.path().to_owned(),
+    };
+    serve_log(database(target)?, &settings, |address| {
+        let url = format!("http://{address}");
+        say(target, &url, &json!({ "url": url }))?;
+        io::stdout().flush()
+    })?;
+    Ok(ExitCode::SUCCESS)
+}
+
+pub(crate) fn token(target: &Target, command: TokenCommand) -> Done {
+    let log = log(target)?;
+    match command {
+        TokenCommand::Create {
+            role,
+            subject,
+            days,
+            output,
+        } => {
+            let role = role.into();
+            let make = || log.make_token(role, &subject, days);
+            let value = |id: &str| {
+                json!({
+                    "id": id, "tenant": log.tenant().as_str(), "role": role, "subject": subject,
+                    "days": days,
+                })
+            };
+            match output {
+                Some(path) => {
+                    let id = keep(&path, make)?;
+                    let text = format!("token {id} in {}", path.display());
+                    say(target, &text, &value(&id))?;
+                }
+                None => {
+                    let (id, token) = make()?;
+                    let mut value = value(&id);
+                    if let Some(fields) = value.as_object_mut() {
+                        fields.insert("token".to_owned(), json!(token));
+                    }
+                    say(target, &token, &value)?;
+                }
+            }
+        }
+        TokenCommand::List => {
+            for card in log.tokens()? {
+                say(target, &line(&card), &json!(card))?;
+            }
+        }
+        TokenCommand::Revoke { id } => {
+            if !log.revoke_token(&id)? {
+                let tenant = log.tenant();
+                let shows = "`interlock shared token list` shows the ids";
+                return Err(format!("tenant `{tenant}` has no token `{id}`: {shows}").into());
+            }
+            let text =
+                format!("token {id} is revoked; a running server refuses it within a second");
+            say(target, &text, &json!({ "id": id, "status": "revoked" }))?;
+        }
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn line(card: &TokenCard) -> String {
+    let TokenCard {
+        id,
+        role,
+        subject,
+        expires_ms,
+        status,
+        ..
+    } = card;
+    let role = role.as_str();
+    format!(
+        "{id} {role} {subject} {status}, expires {}",
+        utc(*expires_ms)
+    )
+}
+
+/// Writes a new token to a file that only its owner can read; an existing file is not written to.
+fn keep<E: std::error::Error + 'static>(
+    path: &Path,
+    make: impl FnOnce() -> Result<(String, String), E>,
+) -> Result<String, Box<dyn std::error::Error>> {
+    let failed = |error: io::Error| format!("cannot write `{}`: {error}", path.display());
+    let mut options = File::options();
+    options.write(true).create_new(true).mode(0o600);
+    // Before the token is made: one that nobody could read would stay valid.
+    let mut file = options.open(path).map_err(failed)?;
+    let made = make();
+    if made.is_err() {
+        let _ = std::fs::remove_file(path);
+    }
+    let (id, token) = made?;
+    writeln!(file, "{token}")
+        .and_then(|()| file.sync_all())
+        .map_err(failed)?;
+    Ok(id)
+}

@@ -1,0 +1,352 @@
+//! Handles requests: who asks, what the body says, and what is answered.
+
+use std::{sync::Arc, time::Duration};
+
+use axum::{
+    body::{Body, to_bytes},
+    extract::{Request, State},
+    http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header, request::Parts},
+    response::{IntoResponse as _, Response},
+};
+use interlock_core::names::RunId;
+use interlock_store::record;
+use serde::de::DeserializeOwned;
+use tokio::time::{Instant, timeout, timeout_at};
+
+use super::{
+    batch::{Answered, Submitted},
+    problem::{Problem, json, json_bytes},
+    read,
+    routes::{Operation, Route, document},
+    start,
+    state::{ServerState, digest},
+    wire::{AnswerBody, CommandBody, EventPage, Health, StartBody},
+};
+use crate::{
+    doctor::now_ms,
+    tokens::{Bearer, Identity, Role},
+};
+
+/// Maximum size of a body in bytes.
+const BODY_BYTES_MAX: usize = 2 * 1024 * 1024;
+/// Time limit for receiving a body.
+const BODY_TIME: Duration = Duration::from_secs(30);
+/// The longest key of a request.
+const KEY_CHARS_MAX: usize = 200;
+/// The longest time that a request waits for events.
+const WAIT_MAX: Duration = Duration::from_secs(60);
+/// How often a request that waits looks for events that another server has appended.
+const LOOK: Duration = Duration::from_secs(1);
+
+const KEY: HeaderName = HeaderName::from_static("idempotency-key");
+const REPLAYED: HeaderName = HeaderName::from_static("idempotent-replayed");
+
+type Handled = Result<Response, Problem>;
+
+/// Handles a request to `route`.
+pub(crate) async fn handle(
+    State(state): State<Arc<ServerState>>,
+    route: &'static Route,
+    request: Request,
+) -> Response {
+    let (parts, body) = request.into_parts();
+    match answer(&state, route, &parts, body).await {
+        Ok(response) => response,
+        Err(problem) => problem.into_response(),
+    }
+}
+
+/// Answers an address that does not exist.
+pub(crate) async fn unknown_address() -> Response {
+    Problem::new(
+        StatusCode::NOT_FOUND,
+        "not_found",
+        "there is no such address: `GET /v1/openapi.json` lists them",
+    )
+    .into_response()
+}
+
+/// Answers a method that an address does not have.
+pub(crate) async fn unknown_method() -> Response {
+    Problem::new(
+        StatusCode::METHOD_NOT_ALLOWED,
+        "method_not_allowed",
+        "the address has another method: `GET /v1/openapi.json` lists them",
+    )
+    .into_response()
+}
+
+async fn answer(
+    state: &Arc<ServerState>,
+    route: &'static Route,
+    parts: &Parts,
+    body: Body,
+) -> Handled {
+    match route.operation {
+        Operation::Health => return json(&Health { ok: true }),
+        Operation::Document => return json(&document()),
+        Operation::Ready => {
+            reading(state, ServerState::ready).await?;
+            return json(&Health { ok: true });
+        }
+        _ => {}
+    }
+    let identity = identify(state, &parts.headers).await?;
+    let run = || run_of(route, parts);
+    match route.operation {
+        Operation::List => {
+            let before = query(parts, &["before"])?.pop().flatten().map(RunId::new);
+            let page = reading(state, move |state| {
+                read::list(state, &identity.tenant, before.as_ref())
+            });
+            json(&page.await?)
+        }
+        Operation::View => {
+            let run = run()?;
+            let view = reading(state, move |state| {
+                read::view(state, &identity.tenant, &run)
+            });
+            Ok(json_bytes(view.await?))
+        }
+        Operation::Events => {
+            let run = run()?;
+            let numbers = query(parts, &["from", "wait"])?;
+            let mut numbers = numbers.iter().map(|text| number(text.as_deref()));
+            let from = numbers.next().unwrap_or(Ok(0))?;
+            let wait = Duration::from_secs(numbers.next().unwrap_or(Ok(0))?);
+            let page = follow(state, &identity, &run, (from, wait.min(WAIT_MAX)));
+            json(&page.await?)
+        }
+        _ => {
+            let posted = Posted::read(route, identity, parts, body).await?;
+            posted.answer(state, route).await
+        }
+    }
+}
+
+/// Runs work that waits for the database, within the limit for reading requests.
+async fn reading<T: Send + 'static>(
+    state: &Arc<ServerState>,
+    work: impl FnOnce(&ServerState) -> Result<T, Problem> + Send + 'static,
+) -> Result<T, Problem> {
+    let permit = state.reads.acquire().await;
+    let _permit = permit.map_err(|_| Problem::internal())?;
+    blocking(state, work).await
+}
+
+async fn blocking<T: Send + 'static>(
+    state: &Arc<ServerState>,
+    work: impl FnOnce(&ServerState) -> Result<T, Problem> + Send + 'static,
+) -> Result<T, Problem> {
+    let state = Arc::clone(state);
+    let done = tokio::task::spawn_blocking(move || work(&state)).await;
+    done.unwrap_or_else(|_| Err(Problem::internal()))
+}
+
+/// Returns the holder of the request's token.
+async fn identify(state: &Arc<ServerState>, headers: &HeaderMap) -> Result<Identity, Problem> {
+    let refused = |message: &str| Problem::new(StatusCode::UNAUTHORIZED, "unauthorized", message);
+    let text = one(headers, &header::AUTHORIZATION).and_then(|text| text.strip_prefix("Bearer "));
+    let text = text.ok_or_else(|| {
+        refused("no token: send `Authorization: Bearer TOKEN`; `interlock shared token create` makes one")
+    })?;
+    // One answer for an unknown tenant, an unknown token and a wrong secret.
+    let unknown = || {
+        refused(
+            "the token is unknown, expired or revoked: `interlock shared token create` makes another",
+        )
+    };
+    let bearer = Bearer::parse(text).ok_or_else(unknown)?;
+    let found = reading(state, move |state| state.holder(&bearer)).await?;
+    found
+        .filter(|identity| identity.expires_ms > now_ms())
+        .ok_or_else(unknown)
+}
+
+/// Returns the value of a header that occurs exactly once.
+fn one<'h>(headers: &'h HeaderMap, name: &HeaderName) -> Option<&'h str> {
+    let mut values = headers.get_all(name).iter();
+    let value = values.next()?.to_str().ok()?;
+    values.next().is_none().then_some(value)
+}
+
+/// Returns the run that the address names.
+fn run_of(route: &Route, parts: &Parts) -> Result<RunId, Problem> {
+    let before = route.path.split("{run}").next().unwrap_or_default();
+    let rest = parts.uri.path().strip_prefix(before).unwrap_or_default();
+    let run = RunId::new(rest.split('/').next().unwrap_or_default());
+    record::check_run_id(&run).map_err(|_| Problem::no_run())?;
+    Ok(run)
+}
+
+/// Returns the values of the known keys of the query; other keys are refused.
+fn query(parts: &Parts, known: &[&str]) -> Result<Vec<Option<String>>, Problem> {
+    let mut values = vec![None; known.len()];
+    let text = parts.uri.query().unwrap_or_default();
+    for pair in text.split('&').filter(|pair| !pair.is_empty()) {
+        let (key, value) = pair.split_once('=').unwrap_or((pair, ""));
+        let place = known.iter().position(|known| *known == key);
+        let place = place.and_then(|at| values.get_mut(at));
+        let place = place.ok_or_else(|| {
+            Problem::input(format!("the query takes only {}", known.join(" and ")))
+        })?;
+        if place.replace(value.to_owned()).is_some() {
+            return Err(Problem::input(format!("`{key}` occurs twice in the query")));
+        }
+    }
+    Ok(values)
+}
+
+fn number(text: Option<&str>) -> Result<u64, Problem> {
+    let Some(text) = text else { return Ok(0) };
+    // The database counts with 63 bits.
+    let number = text.parse::<u32>().map(u64::from);
+    number.map_err(|_| Problem::input("`from` and `wait` are whole numbers below 4294967296"))
+}
+
+/// Returns events, after waiting for them.
+async fn follow(
+    state: &Arc<ServerState>,
+    identity: &Identity,
+    run: &RunId,
+    (from, wait): (u64, Duration),
+) -> Result<EventPage, Problem> {
+    let page = || {
+        let (tenant, run) = (identity.tenant.clone(), run.clone());
+        reading(state, move |state| read::events(state, &tenant, &run, from))
+    };
+    let first = page().await?;
+    if !first.events.is_empty() || wait.is_zero() {
+        return Ok(first);
+    }
+    let permit = state.followers.try_acquire();
+    let _permit = permit.map_err(|_| {
+        Problem::unavailable(
+            "too_many_followers",
+            "too many requests wait for events: try again, or ask without `wait`",
+        )
+    })?;
+    let until = Instant::now() + wait;
+    loop {
+        // Listening before the look, so that no append in between is missed for long.
+        let queue = state.queue(&identity.tenant, run)?;
+        let appended = queue.appended.notified();
+        let page = page().await?;
+        if !page.events.is_empty() || Instant::now() >= until {
+            return Ok(page);
+        }
+        let _ = timeout_at(until.min(Instant::now() + LOOK), appended).await;
+    }
+}
+
+/// A request with a key and a body.
+struct Posted {
+    identity: Identity,
+    run: Option<RunId>,
+    key: String,
+    body: Vec<u8>,
+}
+
+impl Posted {
+    async fn read(
+        route: &'static Route,
+        identity: Identity,
+        parts: &Parts,
+        body: Body,
+    ) -> Result<Self, Problem> {
+        let run = match route.operation {
+            Operation::Start => None,
+            _ => Some(run_of(route, parts)?),
+        };
+        let is_plain = |key: &&str| {
+            (1..=KEY_CHARS_MAX).contains(&key.len())
+                && key.bytes().all(|byte| byte.is_ascii_graphic())
+        };
+        let key = one(&parts.headers, &KEY).filter(is_plain).ok_or_else(|| {
+            Problem::input(
+                "send one `Idempotency-Key` of at most 200 letters, digits and signs: a new one for each request",
+            )
+        })?;
+        // Two people or machines may choose the same key.
+        let key = format!("{}:{}:{key}", identity.role.as_str(), identity.subject);
+        let kind = one(&parts.headers, &header::CONTENT_TYPE).map(|kind| {
+            let kind = kind.split(';').next().unwrap_or_default();
+            kind.trim().eq_ignore_ascii_case("application/json")
+        });
+        if kind != Some(true) {
+            let status = StatusCode::UNSUPPORTED_MEDIA_TYPE;
+            let message = "the body must be `application/json`";
+            return Err(Problem::new(status, "not_json", message));
+        }
+        let read = timeout(BODY_TIME, to_bytes(body, BODY_BYTES_MAX)).await;
+        let body = read.ok().and_then(Result::ok).ok_or_else(|| {
+            Problem::new(
+                StatusCode::PAYLOAD_TOO_LARGE,
+                "body_too_large",
+                "the body is cut off, or longer than 2 MiB",
+            )
+        })?;
+        Ok(Self {
+            identity,
+            run,
+            key,
+            body: body.to_vec(),
+        })
+    }
+
+    async fn answer(self, state: &Arc<ServerState>, route: &'static Route) -> Handled {
+        let name = self.run.as_ref().map_or("", RunId::as_str);
+        let digest = digest(&self.identity, route.path, name, &self.body);
+        let Some(run) = &self.run else {
+            let started = reading(state, move |state| {
+                let body: StartBody = parsed(&self.body)?;
+                start::start(state, &self.identity, (&self.key, digest), &body)
+            });
+            return Ok(replied(started.await?));
+        };
+        // The place of a path is known only to its machine: here it stays a mark.
+        let text = state.marks();
+        let text = text.decode(&self.body).map_err(|_| start::bad_mark())?;
+        let role = self.identity.role;
+        let submitted = |drives, accepts, epoch, kind| Submitted {
+            key: self.key.clone(),
+            digest,
+            subject: self.identity.subject.clone(),
+            role,
+            drives,
+            accepts,
+            epoch,
+            kind,
+        };
+        let submitted = if route.operation == Operation::Answer {
+            if role != Role::Person {
+                return Err(Problem::role("only the token of a person answers"));
+            }
+            let body: AnswerBody = parsed(&text)?;
+            submitted(false, true, None, body.kind(&self.identity.subject))
+        } else {
+            let CommandBody { command, epoch } = parsed(&text)?;
+            if let Some(refusal) = command.refusal(role) {
+                return Err(Problem::role(refusal));
+            }
+            let kind = command.kind(&self.identity);
+            submitted(command.drives(role), command.accepts(), epoch, kind)
+        };
+        let answered = state.submit(&self.identity.tenant, run, submitted).await?;
+        Ok(replied(answered))
+    }
+}
+
+fn parsed<T: DeserializeOwned>(body: &[u8]) -> Result<T, Problem> {
+    serde_json::from_slice(body)
+        .map_err(|error| Problem::input(format!("the body is not what is wanted: {error}")))
+}
+
+fn replied(answered: Answered) -> Response {
+    let mut response = json_bytes(answered.body);
+    if answered.repeated {
+        let value = HeaderValue::from_static("true");
+        response.headers_mut().insert(REPLAYED, value);
+    }
+    response
+}
