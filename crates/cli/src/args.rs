@@ -407,11 +407,12 @@ Exit codes: 0 it proves all of this, 1 refused, 2 usage.")]
   interlock token 01j               a bearer token for `interlock serve`, good until the run ends
   interlock token 01j --revoke      revoke every token of the run")]
     Token(TokenArgs),
-    /// Serve MCP over HTTP, with the configured servers behind it.
+    /// Serve MCP over HTTP, with the configured servers behind it; or the runs of a team.
     #[command(after_help = "Examples:
   interlock serve
   interlock serve --listen 127.0.0.1:0 --json
   interlock serve --listen 0.0.0.0:4680 --token-file ~/.config/interlock/serve.token --allow-host build.example
+  interlock serve --shared postgres://interlock@db.example/interlock
 
 The endpoint is /mcp; clients with the transport from before 2025 use /sse. /healthz and /metrics are for operators.
 An agent is held to a run by a bearer token of `interlock token RUN`, or by the address /run/TOKEN/mcp.")]
@@ -436,6 +437,8 @@ Exit code: that of the line; 126 if nothing was started."
   interlock shared doctor
   interlock shared export --local 01j -o run.jsonl
   interlock shared import run.jsonl
+  interlock shared token create --role person --for ana
+  interlock shared serve
 
 The program is `interlock-shared`: build it with `cargo build --release -p interlock-shared`, and put it beside
 `interlock`. This help is all there is until then.")]

@@ -163,7 +163,7 @@ fn shared_is_a_program_beside_this_one() {
     };
     let elsewhere = room.path("elsewhere");
     std::fs::create_dir_all(&elsewhere).unwrap();
-    let script = "#!/bin/sh\necho \"called with $*\"\nexit 3\n";
+    let script = "#!/bin/sh\necho \"called with $*\" $INTERLOCK_DATABASE\nexit 3\n";
     let write = |at: &std::path::Path| {
         use std::os::unix::fs::PermissionsExt as _;
         std::fs::write(at, script).unwrap();
@@ -182,6 +182,24 @@ fn shared_is_a_program_beside_this_one() {
     );
     write(&shared);
     assert_eq!(out(&call(&path), 3), "called with doctor --json\n");
+    // The address of the database, with its password, is not in the arguments of a process.
+    let served = room
+        .command(own.to_str().unwrap())
+        .args(["serve", "--shared", "postgres://u:p@h/d", "--behind-proxy"])
+        .args(["--listen", "0.0.0.0:4680", "--json"])
+        .output()
+        .unwrap();
+    let called =
+        "called with serve --listen 0.0.0.0:4680 --behind-proxy --json postgres://u:p@h/d\n";
+    assert_eq!(out(&served, 3), called);
+    for other in ["--verbose", "--token-file=x"] {
+        let both = room
+            .command(own.to_str().unwrap())
+            .args(["serve", "--shared", "postgres://u@h/d", other])
+            .output()
+            .unwrap();
+        err(&both, 2, &["cannot be used with"]);
+    }
 }
 
 #[test]

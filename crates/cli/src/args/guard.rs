@@ -176,6 +176,19 @@ pub(crate) struct ServeArgs {
     /// Print the address as JSON.
     #[arg(long)]
     pub(crate) json: bool,
+    /// Serve the runs in this PostgreSQL database instead, as `interlock shared serve` does.
+    #[arg(
+        long,
+        value_name = "DATABASE",
+        conflicts_with_all = [
+            "servers_of", "token_file", "allow_host", "allow_origin", "resource", "authorization_server", "idle",
+            "grace", "tool_prefix", "verbose", "command",
+        ]
+    )]
+    pub(crate) shared: Option<String>,
+    /// With `--shared`: listen on an address of other machines, because a proxy encrypts every connection to it.
+    #[arg(long, requires = "shared")]
+    pub(crate) behind_proxy: bool,
     /// The command of one server, in place of the configured ones.
     #[arg(last = true, value_name = "COMMAND")]
     pub(crate) command: Vec<std::ffi::OsString>,

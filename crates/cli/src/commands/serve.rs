@@ -13,7 +13,7 @@ use crate::{
     app::App,
     args::ServeArgs,
     authority,
-    commands::gateway::wrapped,
+    commands::{gateway::wrapped, shared},
     failure::{Done, Failure},
     telemetry,
 };
@@ -24,6 +24,9 @@ const TOKEN_BYTES_MAX: u64 = 4_096;
 
 pub(crate) fn run(app: &App, args: ServeArgs) -> Done {
     authority::not_below_an_agent(app)?;
+    if let Some(database) = &args.shared {
+        return shared::serve(database, &args);
+    }
     let settings = Settings {
         environment: app.environment()?.clone(),
         tool_prefix: args

@@ -9,7 +9,10 @@ use std::{
 
 use anyhow::anyhow;
 
-use crate::failure::{Done, Exit, Failure};
+use crate::{
+    args::ServeArgs,
+    failure::{Done, Exit, Failure},
+};
 
 /// Name of the program, which is in the same folder as this one.
 const PROGRAM: &str = "interlock-shared";
@@ -18,12 +21,20 @@ const PROGRAM: &str = "interlock-shared";
 ///
 /// It is searched only next to this program: a program of this name on the `PATH` may be another.
 pub(crate) fn start(arguments: &[OsString]) -> Option<ExitCode> {
+    start_with(arguments, None)
+}
+
+/// Like [`start`], with the address of the database in the program's environment, where others cannot read it.
+fn start_with(arguments: &[OsString], database: Option<&str>) -> Option<ExitCode> {
     let program = place()?.join(PROGRAM);
     if !program.is_file() {
         return None;
     }
+    let mut command = Command::new(&program);
+    command.args(arguments);
+    command.envs(database.map(|database| ("INTERLOCK_DATABASE", database)));
     // This returns only on failure.
-    let error = Command::new(&program).args(arguments).exec();
+    let error = command.exec();
     let _ = std::io::Write::write_all(
         &mut std::io::stderr(),
         format!("interlock: cannot start `{}`: {error}\n", program.display()).as_bytes(),
@@ -33,9 +44,26 @@ pub(crate) fn start(arguments: &[OsString]) -> Option<ExitCode> {
 
 /// Starts the program, or says how to install it.
 pub(crate) fn run(arguments: &[OsString]) -> Done {
-    if start(arguments).is_some() {
-        return Err(Failure::Said(Exit::Failed));
+    match start(arguments) {
+        Some(_) => Err(Failure::Said(Exit::Failed)),
+        None => missing(),
     }
+}
+
+/// Starts the program to serve the runs in a database.
+pub(crate) fn serve(database: &str, args: &ServeArgs) -> Done {
+    let mut arguments = vec!["serve".into(), "--listen".into()];
+    arguments.push(args.listen.to_string().into());
+    for (is_set, option) in [(args.behind_proxy, "--behind-proxy"), (args.json, "--json")] {
+        arguments.extend(is_set.then(|| option.into()));
+    }
+    match start_with(&arguments, Some(database)) {
+        Some(_) => Err(Failure::Said(Exit::Failed)),
+        None => missing(),
+    }
+}
+
+fn missing() -> Done {
     let place = place().map_or_else(
         || "the folder of `interlock`".to_owned(),
         |place| format!("`{}`", place.display()),

@@ -9,6 +9,7 @@ use interlock_store::RunLog;
 use serde_json::Value;
 
 use crate::{
+    api::Served,
     server::{ROLE, Server, server},
     world::World,
 };
@@ -167,22 +168,62 @@ fn a_run_goes_from_this_machine_to_the_log_and_back() {
     }
 }
 
+/// Returns the commands on a page, with their continuation lines.
+fn commands(page: &str) -> Vec<String> {
+    let mut commands: Vec<String> = Vec::new();
+    let mut continues = false;
+    for line in page.lines() {
+        let is_command = line.starts_with("interlock shared ") || line.starts_with("curl ");
+        if continues {
+            let last = commands.last_mut().unwrap();
+            last.truncate(last.len() - 1);
+            last.push_str(line);
+        } else if is_command {
+            commands.push(line.to_owned());
+        }
+        continues = (is_command || continues) && line.ends_with('\\');
+    }
+    commands
+}
+
 /// Runs every command on the book's page that can be run here, as printed.
 #[test]
 fn the_page_of_the_book_is_true() {
     let Some(place) = Place::new() else { return };
     let page = include_str!("../../../../docs/src/shared.md");
     let state = place.world.home.path().parent().unwrap().to_owned();
-    let run = place.world.start_with_events(3).run().as_str().to_owned();
-    let mut called = 0;
-    for line in page.lines() {
-        let Some(line) = line.strip_prefix("interlock shared ") else {
-            continue;
-        };
+    let mut run = place.world.start_with_events(3).run().as_str().to_owned();
+    let mut served: Option<Served> = None;
+    let mut called = [0, 0];
+    for line in commands(page) {
         let line = line
             .replace("01k9", &run)
             .replace("~/shop", state.to_str().unwrap());
-        let words: Vec<&str> = line.split(' ').collect();
+        let Some(words) = line.strip_prefix("interlock shared ") else {
+            let served = served.as_ref().unwrap();
+            let line = line.replace("127.0.0.1:4680", served.address());
+            let said = Command::new("sh")
+                .args(["-c", &line])
+                .current_dir(&state)
+                .output()
+                .unwrap();
+            let text = String::from_utf8(said.stdout).unwrap();
+            let value: Value =
+                serde_json::from_str(&text).unwrap_or_else(|_| panic!("{line}\n{text}"));
+            assert!(value.get("error").is_none(), "{line}\n{text}");
+            assert_ne!(value["verdict"], "refused", "{line}\n{text}");
+            if line.contains("\"text\"") {
+                run = value["run"].as_str().unwrap().to_owned();
+            }
+            called[1] += 1;
+            continue;
+        };
+        let words: Vec<&str> = words.split(' ').collect();
+        called[0] += 1;
+        if words[0] == "serve" {
+            served = Some(Served::start(&place.server.words(&place.database, ROLE)));
+            continue;
+        }
         let said = place.command(&words).output().unwrap();
         let text = String::from_utf8(said.stdout).unwrap();
         // The tests' server is configured to be faster than is safe, which `doctor` reports.
@@ -193,14 +234,63 @@ fn the_page_of_the_book_is_true() {
             "{line}\n{text}\n{}",
             String::from_utf8_lossy(&said.stderr)
         );
-        called += 1;
     }
-    assert!(called > 6, "only {called} commands were found");
+    assert!(
+        called[0] > 11 && called[1] == 5,
+        "only {called:?} commands were found"
+    );
     let (first, second) = (state.join("run.jsonl"), state.join("again.jsonl"));
     assert_eq!(
         std::fs::read(first).unwrap(),
         std::fs::read(second).unwrap()
     );
+    drop(served);
+}
+
+/// Tokens are shown once, and written only to a new file that others cannot read.
+#[test]
+fn a_token_is_shown_once() {
+    let Some(place) = Place::new() else { return };
+    let state = place.world.home.path().parent().unwrap().to_owned();
+    std::fs::create_dir_all(&state).unwrap();
+    let create = ["token", "create", "--role", "agent", "--for", "ana"];
+    let (_, err) = place.call(&create, 1);
+    assert!(err.contains("interlock shared init"), "{err}");
+    place.call(&["init"], 0);
+    let made = place.json(&create, 0);
+    let token = made["token"].as_str().unwrap();
+    assert!(token.starts_with("ils_acme."), "{token}");
+    let (out, _) = place.call(&[&create[..], &["-o", "t"]].concat(), 0);
+    assert!(!out.contains("ils_"), "{out}");
+    let file = state.join("t");
+    let mode = std::fs::metadata(&file).unwrap().permissions().mode();
+    assert_eq!(mode & 0o777, 0o600);
+    let kept = std::fs::read_to_string(&file).unwrap();
+    let (_, err) = place.call(&[&create[..], &["-o", "t"]].concat(), 1);
+    assert!(err.contains("cannot write `t`"), "{err}");
+    assert_eq!(std::fs::read_to_string(&file).unwrap(), kept);
+    let (listed, _) = place.call(&["token", "list"], 0);
+    assert_eq!(listed.lines().count(), 2, "{listed}");
+    for secret in [token, kept.trim()] {
+        let secret = secret.rsplit('.').next().unwrap();
+        assert!(secret.len() == 64 && !listed.contains(secret));
+    }
+    let id = made["id"].as_str().unwrap();
+    place.call(&["token", "revoke", id], 0);
+    let (listed, _) = place.call(&["token", "list"], 0);
+    assert!(
+        listed.contains(&format!("{id} agent ana revoked")),
+        "{listed}"
+    );
+    let (_, err) = place.call(&["token", "revoke", "0"], 1);
+    assert!(err.contains("token list"), "{err}");
+    for wrong in ["a b", "", "a\u{7}b"] {
+        let (_, err) = place.call(&["token", "create", "--role", "agent", "--for", wrong], 1);
+        assert!(err.contains("a subject is a name"), "{wrong:?}: {err}");
+    }
+    // A tenant that does not exist has none.
+    let (_, err) = place.call(&["token", "list", "--tenant", "nobody"], 1);
+    assert!(err.contains("init --tenant nobody"), "{err}");
 }
 
 #[test]

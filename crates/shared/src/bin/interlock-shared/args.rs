@@ -127,13 +127,13 @@ Every line is checked against the hashes. All of the run is imported, or nothing
     #[command(after_help = "Examples:
   interlock shared serve
   interlock shared serve --listen 127.0.0.1:0 --json | jq -r .url
-  interlock shared serve --listen 0.0.0.0:4690 --behind-proxy
+  interlock shared serve --listen 0.0.0.0:4680 --behind-proxy
 
 It serves every tenant of the database; a token says which one. It sends no certificate: a proxy in front of it
 encrypts connections from other machines.")]
     Serve {
         /// The address to listen on; port 0 takes any free port.
-        #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:4690")]
+        #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:4680")]
         listen: SocketAddr,
         /// Listen on an address of other machines, because a proxy encrypts every connection to it.
         #[arg(long)]
