@@ -7,6 +7,7 @@ use std::{
     time::Duration,
 };
 
+use futures_util::future::join;
 use tokio::{
     sync::{OwnedSemaphorePermit, Semaphore},
     time::timeout,
@@ -332,6 +333,49 @@ impl Database {
     /// Commits a transaction that was [begun](Self::begin).
     pub(crate) fn commit(&self, leased: Arc<Leased>) -> Result<(), SharedError> {
         self.wait(finish(leased, COMMIT))
+    }
+
+    /// Starts a transaction like [`Self::begin`], and returns what `act` reads first in it.
+    pub(crate) fn begin_with<T, F, R>(&self, act: F) -> Result<(Arc<Leased>, T), SharedError>
+    where
+        T: Send + 'static,
+        F: FnOnce(Arc<Leased>) -> R + Send + 'static,
+        R: Future<Output = Result<T, SharedError>> + Send,
+    {
+        let (pool, tenant) = (Arc::clone(&self.pool), self.tenant.clone());
+        self.wait(async move {
+            let leased = Arc::new(pool.begun(&tenant, BEGIN).await?);
+            let read = act(Arc::clone(&leased)).await?;
+            Ok((leased, read))
+        })
+    }
+
+    /// Commits a transaction after what `act` writes last in it; both are sent together.
+    ///
+    /// If a statement of `act` fails, the database rolls back instead.
+    pub(crate) fn commit_with<F, R>(&self, leased: Arc<Leased>, act: F) -> Result<(), SharedError>
+    where
+        F: FnOnce(Arc<Leased>) -> R + Send + 'static,
+        R: Future<Output = Result<(), SharedError>> + Send,
+    {
+        self.wait(async move {
+            let commit = async {
+                let committed = leased.client.batch_execute(COMMIT).await;
+                committed.map_err(|error| failed(leased.place(), &error))
+            };
+            let (written, committed) = join(act(Arc::clone(&leased)), commit).await;
+            // The commit may have been executed, whichever answer was lost.
+            let unanswered = |error| match error {
+                SharedError::Away { place, .. } => SharedError::Unanswered { place },
+                other => other,
+            };
+            written.map_err(unanswered)?;
+            committed.map_err(unanswered)?;
+            if let Some(leased) = Arc::into_inner(leased) {
+                leased.put_back();
+            }
+            Ok(())
+        })
     }
 
     /// Gives up a transaction that was [begun](Self::begin), and keeps its connection.

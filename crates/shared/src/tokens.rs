@@ -2,6 +2,7 @@
 
 use std::{fmt, hint::black_box};
 
+use interlock_core::command::AGENT;
 use interlock_store::{ChainHash, random_word};
 use serde::{Deserialize, Serialize};
 
@@ -151,11 +152,13 @@ impl Database {
         subject: &str,
         days: u64,
     ) -> Result<(String, String), SharedError> {
-        let is_plain = |c: char| !c.is_control() && !c.is_whitespace();
-        let fits = (1..=SUBJECT_CHARS_MAX).contains(&subject.chars().count());
-        if !fits || !subject.chars().all(is_plain) {
+        // Two spellings of one name would be two people, one of whom approves what the other has done.
+        let is_plain =
+            |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || "._@+-".contains(c);
+        let fits = (1..=SUBJECT_CHARS_MAX).contains(&subject.len());
+        if !fits || !subject.chars().all(is_plain) || subject == AGENT {
             return Err(SharedError::BadToken {
-                what: "a subject is a name of at most 100 characters without spaces",
+                what: "a subject is a name of at most 100 small letters, digits and `._@+-`, and not `agent`",
             });
         }
         if !(1..=DAYS_MAX).contains(&days) {

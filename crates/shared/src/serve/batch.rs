@@ -21,7 +21,7 @@ use interlock_core::{
     run::Run,
 };
 use interlock_store::{
-    ChainHash, RunStore as _,
+    ChainHash, EventLog as _, RunStore as _,
     record::{self, Row, Rows as _, Snapshot},
 };
 use serde_json::json;
@@ -81,6 +81,8 @@ pub(crate) struct Live {
     log: SharedRun,
     machine: Machine,
     folded: Snapshot,
+    /// Who started the run, as its first event says.
+    started_by: Option<String>,
 }
 
 impl Live {
@@ -88,11 +90,21 @@ impl Live {
     pub(crate) fn load(log: SharedRun) -> Result<Self, Problem> {
         let folded = log.fold()?;
         let machine = log.machine_of(&folded.run)?;
+        let started_by = match log.events(0).next().transpose()?.map(|first| first.event) {
+            Some(Event::RunStarted { by, .. }) => Some(by),
+            _ => None,
+        };
         Ok(Self {
             log,
             machine,
             folded,
+            started_by,
         })
+    }
+
+    /// Returns who started the run.
+    pub(crate) fn started_by(&self) -> Option<&str> {
+        self.started_by.as_deref()
     }
 
     /// Returns the folded run with its machine.
@@ -104,8 +116,7 @@ impl Live {
     pub(crate) fn decide(&mut self, batch: &[Submitted]) -> Result<Vec<Outcome>, Problem> {
         for _ in 0..TRIES_MAX {
             let database = self.log.database.clone();
-            let leased = database.begin()?;
-            let locked = Locked::read(&database, &leased, self.log.run(), batch)?;
+            let (leased, locked) = Locked::read(&database, self.log.run(), batch)?;
             if !self.catch_up(&database, &leased, &locked)? {
                 database.roll_back(leased)?;
                 self.reload()?;
@@ -122,8 +133,7 @@ impl Live {
             }
             let (before, grown) = (self.folded.run.seq, written.bytes);
             let events = run.seq - before;
-            written.write(&database, &leased, self.log.run(), (run.seq, hash))?;
-            database.commit(leased)?;
+            written.commit(&database, leased, self.log.run(), (run.seq, hash))?;
             self.folded = Snapshot { run, head: hash };
             if events > 0 {
                 self.log.grew(before, events, grown);
@@ -211,24 +221,23 @@ struct Locked {
     at_ms: u64,
     /// The digest and the reply of each command that was recorded before.
     known: BTreeMap<String, (Vec<u8>, Vec<u8>)>,
-    /// Who started the run, or has done work in it.
+    /// Who has done work in the run.
     drivers: BTreeSet<String>,
 }
 
 impl Locked {
+    /// Starts a transaction, locks the run and reads.
     fn read(
         database: &Database,
-        leased: &Arc<Leased>,
         run: &RunId,
         batch: &[Submitted],
-    ) -> Result<Self, SharedError> {
+    ) -> Result<(Arc<Leased>, Self), SharedError> {
         let keys: Vec<String> = batch.iter().map(|one| one.key.clone()).collect();
         let asks = batch.iter().any(|one| one.accepts);
-        let (tenant, id, sent) = (database.tenant().clone(), run.clone(), Arc::clone(leased));
-        let (tip, known, drivers) = database.wait(async move {
+        let (tenant, id) = (database.tenant().clone(), run.clone());
+        let (leased, (tip, known, drivers)) = database.begin_with(move |sent| async move {
             let (tenant, run) = (tenant.as_str(), id.as_str());
-            let own: [(&(dyn ToSql + Sync), Type); 2] =
-                [(&tenant, Type::TEXT), (&run, Type::TEXT)];
+            let own: [(&(dyn ToSql + Sync), Type); 2] = [(&tenant, Type::TEXT), (&run, Type::TEXT)];
             let with_keys: [(&(dyn ToSql + Sync), Type); 3] = [
                 (&tenant, Type::TEXT),
                 (&run, Type::TEXT),
@@ -250,8 +259,7 @@ impl Locked {
                 if !asks {
                     return Ok(Vec::new());
                 }
-                let statement = "SELECT subject FROM interlock.starts WHERE tenant = $1 AND run = $2 \
-                     UNION SELECT subject FROM interlock.commands \
+                let statement = "SELECT DISTINCT subject FROM interlock.commands \
                      WHERE tenant = $1 AND run = $2 AND drives AND subject IS NOT NULL";
                 sent.client.query_typed(statement, &own).await
             };
@@ -264,6 +272,7 @@ impl Locked {
             ))
         })?;
         let Some(tip) = tip.into_iter().next() else {
+            database.roll_back(leased)?;
             return Err(database.no_run(run));
         };
         let tip = Found::new(database, tip);
@@ -276,14 +285,15 @@ impl Locked {
         for row in drivers {
             names.insert(Found::new(database, row).get(0)?);
         }
-        Ok(Self {
+        let locked = Self {
             seq: tip.number(0)?,
             hash: tip.hash(1)?,
             epoch: tip.number(2)?,
             at_ms: tip.number(3)?,
             known: stored,
             drivers: names,
-        })
+        };
+        Ok((leased, locked))
     }
 }
 
@@ -308,16 +318,16 @@ impl Written {
         self.keys.is_empty()
     }
 
-    fn write(
+    /// Writes all of it, and commits.
+    fn commit(
         self,
         database: &Database,
-        leased: &Arc<Leased>,
+        leased: Arc<Leased>,
         run: &RunId,
         (seq, hash): (u64, ChainHash),
     ) -> Result<(), SharedError> {
-        let (leased, run) = (Arc::clone(leased), run.clone());
-        let tenant = database.tenant().clone();
-        database.wait(async move {
+        let (tenant, run) = (database.tenant().clone(), run.clone());
+        database.commit_with(leased, move |leased| async move {
             let (tenant, run) = (tenant.as_str(), run.as_str());
             let (seq, at_ms) = (integer(seq), integer(self.at_ms));
             let hash = hash.as_bytes().to_vec();
@@ -417,9 +427,10 @@ impl<'a> Work<'a> {
                 current: self.locked.epoch,
             }));
         }
-        if one.accepts
-            && (self.locked.drivers.contains(&one.subject) || self.drivers.contains(&one.subject))
-        {
+        let is_own = self.live.started_by() == Some(&*one.subject)
+            || self.locked.drivers.contains(&one.subject)
+            || self.drivers.contains(&one.subject);
+        if one.accepts && is_own {
             return Err(Problem::role(
                 "whoever started the run, or does its work, does not approve it: another person has to answer",
             ));

@@ -338,8 +338,10 @@ impl Posted {
 }
 
 fn parsed<T: DeserializeOwned>(body: &[u8]) -> Result<T, Problem> {
-    serde_json::from_slice(body)
-        .map_err(|error| Problem::input(format!("the body is not what is wanted: {error}")))
+    let found = serde_json::from_slice(body);
+    // Another reader may take the other value of a duplicate key.
+    let found = found.and_then(|found| interlock_json::parse_unique(body).map(|_| found));
+    found.map_err(|error| Problem::input(format!("the body is not what is wanted: {error}")))
 }
 
 fn replied(answered: Answered) -> Response {

@@ -77,12 +77,6 @@ pub(crate) fn view(state: &ServerState, tenant: &Tenant, run: &RunId) -> Result<
     let log = state.open(tenant, run)?;
     let name = log.name()?;
     let database = log.database.clone();
-    let starter = database.of_run(
-        run,
-        "SELECT subject FROM interlock.starts WHERE tenant = $1 AND run = $2",
-        [],
-    )?;
-    let started_by = starter.first().map(|found| found.get(0)).transpose()?;
     let epoch = database.epoch(run)?;
     let live = Live::load(log)?;
     let (machine, folded, hash) = live.parts();
@@ -98,7 +92,7 @@ pub(crate) fn view(state: &ServerState, tenant: &Tenant, run: &RunId) -> Result<
         run: run.as_str().to_owned(),
         workflow: machine.id.to_string(),
         name,
-        started_by,
+        started_by: live.started_by().map(str::to_owned),
         seq: folded.seq,
         hash: hash.to_string(),
         epoch,

@@ -403,7 +403,7 @@ pub(crate) struct RunView {
     pub(crate) workflow: String,
     /// Its name.
     pub(crate) name: Option<String>,
-    /// Who started it through this server.
+    /// Who started it.
     pub(crate) started_by: Option<String>,
     /// The number of its events.
     pub(crate) seq: u64,

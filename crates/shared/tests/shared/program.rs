@@ -284,7 +284,7 @@ fn a_token_is_shown_once() {
     );
     let (_, err) = place.call(&["token", "revoke", "0"], 1);
     assert!(err.contains("token list"), "{err}");
-    for wrong in ["a b", "", "a\u{7}b"] {
+    for wrong in ["a b", "", "a\u{7}b", "Ana", "\u{430}na", "agent", "a:b"] {
         let (_, err) = place.call(&["token", "create", "--role", "agent", "--for", wrong], 1);
         assert!(err.contains("a subject is a name"), "{wrong:?}: {err}");
     }

@@ -93,6 +93,64 @@ fn a_person_who_asks_for_a_transition_does_not_approve_it() {
 }
 
 #[test]
+fn a_call_that_needs_a_grant_waits_for_another_person_and_uses_it_once() {
+    let Some(fleet) = Fleet::new() else { return };
+    let served = &fleet.served;
+    let (ana, ben) = (
+        fleet.token(Role::Person, "ana"),
+        fleet.token(Role::Person, "ben"),
+    );
+    let agent = fleet.token(Role::Agent, "ana");
+    let text = "id: g\ninitial: w\nstates:\n  w:\n    allowed_tools: [Read]\n    on_denied: ask\n    on: {DONE: done}\n  done: {type: final}\n";
+    let body = json!({ "workflow": { "name": "g.yaml", "text": text } });
+    let started = served.post(&ana, "/v1/runs", "g", &body).json();
+    let run = started["run"].as_str().unwrap();
+    let call = |id: &str| {
+        let mut call = proposal(id, "Deploy");
+        call["propose"]["digest"] = json!("the same");
+        // Whatever the machine says of a prompt, its person does not answer there.
+        call["propose"]["prompts_in"] = json!("session");
+        call
+    };
+    let asked = served.decide(&agent, run, "c1", call("c1"));
+    assert_eq!(asked["verdict"], json!("ask"), "{asked}");
+    assert!(asked["request"].is_string(), "{asked}");
+    let again = served.decide(&agent, run, "c2", call("c2"));
+    assert_ne!(again["verdict"], json!("accepted"), "{again}");
+    let view = served.get(&ben, &format!("/v1/runs/{run}")).json();
+    let request = &view["requests"][0]["id"];
+    assert_eq!(
+        served.answer(&ana, run, request, &view["seq"]).code(),
+        "forbidden_role"
+    );
+    let granted = served.answer(&ben, run, request, &view["seq"]).json();
+    assert_eq!(granted["verdict"], json!("accepted"), "{granted}");
+    let used = served.decide(&agent, run, "c3", call("c3"));
+    assert_eq!(used["verdict"], json!("accepted"), "{used}");
+    let twice = served.decide(&agent, run, "c4", call("c4"));
+    assert_ne!(twice["verdict"], json!("accepted"), "{twice}");
+}
+
+#[test]
+fn who_started_an_imported_run_does_not_approve_it() {
+    let Some(fleet) = Fleet::new() else { return };
+    let served = &fleet.served;
+    // Started on a machine by `ana`, in the same log.
+    let world = World::new();
+    let runs = SharedRuns::new(fleet.acme.clone(), world.home.path(), None);
+    let world = world.with_runs(runs);
+    let run = world.start(1).run().as_str().to_owned();
+    let ana = fleet.token(Role::Person, "ana");
+    let view = served.get(&ana, &format!("/v1/runs/{run}")).json();
+    assert_eq!(view["started_by"], json!("ana"));
+    let refused = served.answer(&ana, &run, &json!("a1"), &view["seq"]);
+    assert_eq!(refused.code(), "forbidden_role");
+    let ben = fleet.token(Role::Person, "ben");
+    let nothing = served.answer(&ben, &run, &json!("a1"), &view["seq"]);
+    assert_eq!(nothing.json()["verdict"], json!("refused"));
+}
+
+#[test]
 fn each_role_does_only_what_is_its_own() {
     let Some(fleet) = Fleet::new() else { return };
     let served = &fleet.served;

@@ -221,6 +221,12 @@ fn what_is_malformed_or_too_large_is_refused_with_a_code() {
         ),
         (
             vec![k.clone(), json_kind.clone()],
+            "{\"command\":{\"transition\":{\"event\":\"DONE\",\"data\":{\"a\":1,\"a\":2}}}}",
+            400,
+            "bad_request",
+        ),
+        (
+            vec![k.clone(), json_kind.clone()],
             &stale,
             409,
             "stale_epoch",
