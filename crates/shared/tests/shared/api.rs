@@ -113,19 +113,7 @@ impl Served {
 
     /// Sends the bytes of a request and returns the reply; `None` if the connection ended without one.
     pub(crate) fn send(&self, request: &str) -> Option<Reply> {
-        let mut stream = TcpStream::connect(&self.at).unwrap();
-        // The server may refuse the head and close before it has read the body.
-        let _ = stream.write_all(request.as_bytes());
-        let mut answer = Vec::new();
-        let _ = stream.read_to_end(&mut answer);
-        let answer = String::from_utf8(answer).unwrap();
-        let (head, text) = answer.split_once("\r\n\r\n")?;
-        let status = head.split(' ').nth(1).unwrap().parse().unwrap();
-        Some(Reply {
-            status,
-            head: head.to_ascii_lowercase(),
-            text: text.to_owned(),
-        })
+        send_to(&self.at, request)
     }
 
     /// Sends a request with `headers`.
@@ -233,6 +221,29 @@ impl Drop for Fleet<'_> {
         self.served.kill();
         self.server.drop_database(&self.name);
     }
+}
+
+/// Sends the bytes of a request and returns the whole reply; `None` if there was none.
+pub(crate) fn send_to(address: &str, request: &str) -> Option<Reply> {
+    let mut stream = TcpStream::connect(address).ok()?;
+    // The server may refuse the head and close before it has read the body.
+    let _ = stream.write_all(request.as_bytes());
+    let mut answer = Vec::new();
+    let _ = stream.read_to_end(&mut answer);
+    let answer = String::from_utf8(answer).unwrap();
+    let (head, text) = answer.split_once("\r\n\r\n")?;
+    let status = head.split(' ').nth(1).unwrap().parse().unwrap();
+    let head = head.to_ascii_lowercase();
+    let length = head
+        .lines()
+        .find_map(|line| line.strip_prefix("content-length: "));
+    // A server may be killed while it answers.
+    let is_whole = length.is_none_or(|length| length.parse() == Ok(text.len()));
+    is_whole.then(|| Reply {
+        status,
+        head,
+        text: text.to_owned(),
+    })
 }
 
 /// Returns the program with the database at `words`.

@@ -10,7 +10,7 @@ use crate::{
 };
 
 /// Returns a folder that the server's user may enter.
-fn place() -> TempDir {
+pub(crate) fn place() -> TempDir {
     use std::os::unix::fs::PermissionsExt as _;
     let place = tempfile::Builder::new().prefix("pg").tempdir().unwrap();
     let mode = std::fs::Permissions::from_mode(0o755);

@@ -417,3 +417,49 @@ fn a_server_is_not_started_in_the_clear_or_without_a_log() {
     assert!(said(&["--listen", &address]).contains("cannot be listened on"));
     server.drop_database(&name);
 }
+
+#[test]
+fn only_so_many_requests_wait_for_events() {
+    use std::{
+        io::{Read as _, Write as _},
+        net::TcpStream,
+    };
+    let Some(fleet) = Fleet::new() else { return };
+    let served = &fleet.served;
+    let ana = fleet.token(Role::Person, "ana");
+    let run = served.run(&ana);
+    let path = format!("/v1/runs/{run}/events?from=1");
+    let request = format!(
+        "GET {path}&wait=60 HTTP/1.1\r\nHost: x\r\n{}\r\n\r\n",
+        bearer(&ana)
+    );
+    let sent = || {
+        let mut stream = TcpStream::connect(served.address()).unwrap();
+        stream.write_all(request.as_bytes()).unwrap();
+        stream.set_nonblocking(true).unwrap();
+        stream
+    };
+    let mut waiting: Vec<TcpStream> = (0..300).map(|_| sent()).collect();
+    let mut refused = 0;
+    until("all but 256 are refused", || {
+        waiting.retain_mut(|stream| {
+            let mut answer = [0; 4096];
+            let Ok(count) = stream.read(&mut answer) else {
+                return true;
+            };
+            let answer = String::from_utf8_lossy(&answer[..count]);
+            assert!(answer.starts_with("HTTP/1.1 503"), "{answer}");
+            assert!(answer.contains("too_many_followers"), "{answer}");
+            refused += 1;
+            false
+        });
+        refused == 44
+    });
+    assert_eq!(waiting.len(), 256);
+    // Whoever does not wait is answered, and commands are decided.
+    assert_eq!(served.get(&ana, &path).status, 200);
+    drop(waiting);
+    until("others may wait", || {
+        served.get(&ana, &format!("{path}&wait=1")).status == 200
+    });
+}
