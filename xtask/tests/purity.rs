@@ -28,6 +28,7 @@ const LAYERS: &[&str] = &[
     "interlock-edit",
     "interlock-lsp",
     "interlock-store",
+    "interlock-fleet",
     "interlock-shared",
     "interlock-project",
     "interlock-sandbox",
@@ -95,6 +96,7 @@ const KEPT_TO: &[(&str, &[&str])] = &[
     (
         "tokio",
         &[
+            "interlock-fleet",
             "interlock-shared",
             "interlock-process",
             "interlock-mcp",

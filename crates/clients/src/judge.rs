@@ -49,7 +49,7 @@ pub(crate) fn before_tool(
         served.call(&place, input, used, &config(&guarded.binding.project_root)?)
     };
     let mut call = of_gateway.unwrap_or_else(|| call_of(&place, input, used));
-    call.prompts_in = rewrite::is_attended(environment, input).then_some(session);
+    call.prompts_in = guarded.is_attended(environment, input).then_some(session);
     let control = match call.kind {
         CallKind::Control(tool) => Some(tool),
         _ => None,
@@ -64,7 +64,7 @@ pub(crate) fn before_tool(
         (reply, _) => {
             let asks = matches!(reply, Reply::Ask(_));
             let passes = matches!(reply, Reply::Accepted | Reply::Pending { .. });
-            let attended = rewrite::is_attended(environment, input);
+            let attended = guarded.is_attended(environment, input);
             if !served.is_empty() && (passes || asks && attended) {
                 let binding = &guarded.binding;
                 let whose = (&binding.session, binding.project_root.as_path());
@@ -72,6 +72,7 @@ pub(crate) fn before_tool(
                 let note = Note {
                     run: Some(guarded.id().clone()),
                     asked: asks,
+                    unattended: !attended,
                     judged: used.id.clone(),
                     ..note(environment, input, used, ControlTool::GetState, whose)
                 };
@@ -92,16 +93,24 @@ fn answer(
     let reason = |refusal: &Refusal| reason(guarded, input, path, refusal);
     match reply {
         Reply::Accepted | Reply::Pending { .. } => Say::Nothing.into(),
-        Reply::Ask(refusal) if rewrite::is_attended(environment, input) => {
+        Reply::Ask(refusal) if guarded.is_attended(environment, input) => {
             Say::Ask(in_prompt(&reason(&refusal))).into()
         }
         Reply::Ask(refusal) => Answer::deny(format!(
-            "{} A person may grant this one call with `interlock approve {}`; propose it again then.",
+            "{} A person may grant this one call {}; propose it again then.",
             reason(&refusal),
-            guarded.id()
+            granting(guarded)
         )),
         Reply::Refused(refusal) => Answer::deny(reason(&refusal)),
     }
+}
+
+/// Says how a person grants a call.
+fn granting(guarded: &Guarded) -> String {
+    if guarded.log.is_elsewhere() {
+        return "at the server of the run".to_owned();
+    }
+    format!("with `interlock approve {}`", guarded.id())
 }
 
 /// Answers a call of a session whose run has ended, so that nothing guards it any more.
@@ -240,7 +249,7 @@ fn let_control_pass(
     tool: ControlTool,
 ) -> Result<Answer, String> {
     let (question, text) = match tool {
-        ControlTool::Transition if rewrite::is_attended(environment, input) => {
+        ControlTool::Transition if guarded.is_attended(environment, input) => {
             question(guarded, input, used)?.unzip()
         }
         _ => (None, None),
@@ -252,6 +261,7 @@ fn let_control_pass(
         run,
         asked: question.is_some(),
         question: question.as_ref().map(|asked| asked.digest.clone()),
+        unattended: !guarded.is_attended(environment, input),
         ..note(environment, input, used, tool, whose)
     };
     leave(environment, &note)?;

@@ -23,7 +23,7 @@ use interlock_store::{
     submit,
 };
 
-use crate::{input::Input, plugins, process};
+use crate::{input::Input, plugins, process, rewrite};
 
 use follow::followed;
 pub use present::{LivingSession, living_sessions};
@@ -308,6 +308,13 @@ impl Guarded {
             token_in_call: false,
             place: OnceCell::new(),
         })
+    }
+
+    /// Returns whether a person is asked in the client's own prompt.
+    ///
+    /// Never for a run that a server decides: its people answer there, and the one at the client may be the one whose work it is.
+    pub(crate) fn is_attended(&self, environment: &Environment, input: &Input) -> bool {
+        !self.log.is_elsewhere() && rewrite::is_attended(environment, input)
     }
 
     /// Sends a command to the run and records the resulting events.

@@ -37,6 +37,7 @@ impl Environment {
     /// The state directory is not known.
     pub fn of_process() -> Result<Self, StoreError> {
         let home = Home::locate(|name| std::env::var_os(name))?;
+        let home = home.opening_joined(interlock_fleet::open);
         Ok(Self {
             configuration: configuration_directory(|name| std::env::var_os(name)),
             directory: std::env::current_dir().unwrap_or_default(),

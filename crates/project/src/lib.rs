@@ -21,6 +21,7 @@ pub use config::{
     expand,
 };
 pub use environment::{Environment, now_ms};
+pub use interlock_fleet::open as open_joined;
 pub use library::{Entry, Library, NotFound, Origin, workflow_files};
 pub use models::{ModelName, ModelSetupError, Models, ReadyModel};
 pub use places::{configuration_directory, main_worktree, project_root, workflow_root};

@@ -11,9 +11,9 @@ mod handle;
 mod problem;
 mod read;
 mod routes;
+mod sent;
 mod start;
 mod state;
-mod wire;
 
 use std::{
     io,

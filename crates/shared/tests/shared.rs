@@ -21,6 +21,8 @@ mod cluster;
 mod forged;
 #[path = "shared/isolation.rs"]
 mod isolation;
+#[path = "shared/joined.rs"]
+mod joined;
 #[path = "shared/killed.rs"]
 mod killed;
 #[path = "shared/program.rs"]

@@ -69,14 +69,20 @@ impl RunFolder {
     }
 
     /// Stores the text that a call returned in `output/HASH.txt`, with the SHA-256 of the call's id.
-    pub(crate) fn keep_output(&self, call: &CallId, text: &str) -> Result<(), StoreError> {
+    ///
+    /// # Errors
+    /// The text cannot be written.
+    pub fn keep_output(&self, call: &CallId, text: &str) -> Result<(), StoreError> {
         let path = self.output_file(call);
         files::make_directory(path.parent().unwrap_or(&path))?;
         fs::write(&path, text).map_err(|error| StoreError::io("write", &path, error))
     }
 
     /// Returns the stored text of a call; `None`: there is none.
-    pub(crate) fn output(&self, call: &CallId) -> Result<Option<String>, StoreError> {
+    ///
+    /// # Errors
+    /// The text cannot be read.
+    pub fn output(&self, call: &CallId) -> Result<Option<String>, StoreError> {
         let path = self.output_file(call);
         match fs::read_to_string(&path) {
             Ok(text) => Ok(Some(text)),

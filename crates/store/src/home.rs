@@ -10,6 +10,8 @@ use interlock_core::names::RunId;
 
 use crate::{
     error::StoreError,
+    files::{self, Sync},
+    joined::{JOINED, JoinedRun, OpenJoined, Opener, has_database},
     list::RunList,
     listed::{RunSummary, Which},
     run_log::RunLog,
@@ -107,6 +109,29 @@ impl Home {
     #[must_use]
     pub fn path(&self) -> &Path {
         self.directory.path()
+    }
+
+    /// Opens runs that a person has joined on this machine with `open`.
+    #[must_use]
+    pub fn opening_joined(mut self, open: OpenJoined) -> Self {
+        self.directory.set_opener(Opener::of(open));
+        self
+    }
+
+    /// Records that a run of a server is joined on this machine, or joined anew with another token.
+    ///
+    /// # Errors
+    /// A run with this id is stored here, or the state directory cannot be written.
+    pub fn join_run(&self, run: &RunId, joined: &JoinedRun) -> Result<(), StoreError> {
+        let directory = Self::run_directory(&self.made()?, run)?;
+        if has_database(&directory) {
+            return Err(StoreError::Unwritable {
+                path: directory,
+                what: "a run of a server, because the run itself is stored there".to_owned(),
+            });
+        }
+        files::make_directory(&directory)?;
+        files::write(&directory.join(JOINED), joined, Sync::Now)
     }
 
     /// Returns the real path of the directory; `None` if it does not exist.

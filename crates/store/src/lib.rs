@@ -10,6 +10,7 @@
 //! runs/ID/frozen.json     the state of frozen files when the run began, or at the last approval
 //! runs/ID/report-*.json   tests that later reports are compared with
 //! runs/ID/parents.jsonl   the external spans that contain calls
+//! runs/ID/joined.json     in place of run.db: the server that decides the run, and the token for it
 //! runs/ID/session.json    the run's own record of the session it guards
 //! runs/ID/messages/HASH   messages of models, and texts sent to them
 //! runs/ID/revision.json   the commit that the project was at when the run began
@@ -60,6 +61,7 @@ mod frozen;
 mod gateways;
 mod home;
 mod id;
+mod joined;
 mod list;
 mod listed;
 mod log;
@@ -118,6 +120,7 @@ pub use frozen::frozen_patterns;
 pub use gateways::{GatewayCard, ManifestFile, ServedTool};
 pub use home::Home;
 pub use id::{random_word, run_id};
+pub use joined::{JoinedRun, OpenJoined};
 pub use list::RunList;
 pub use listed::{Listed, RunCard, RunSummary, Which};
 pub use log::{AppendError, EventLog, Recorded};

@@ -17,6 +17,7 @@ use serde::{Deserialize, Serialize};
 use crate::{
     error::StoreError,
     files::{self, Sync, Versioned},
+    joined::JoinedRun,
     listed::{Listed, RunCard, RunSummary, Which},
     log::EventLog as _,
     run_store::RunStore as _,
@@ -114,6 +115,19 @@ impl StateDirectory {
                 after.0.extend(known.map(|entry| (id, entry)));
                 continue;
             }
+            if let Ok(Some(joined)) = self.joined(&id) {
+                let is_of = |projects: &[&Path]| projects.contains(&joined.project_root.as_path());
+                if projects.is_none_or(is_of) {
+                    let listed = match self.joined_card(&id, joined) {
+                        Ok(card) => Listed::Known(card),
+                        Err(error) => Listed::Damaged {
+                            why: error.to_string(),
+                        },
+                    };
+                    runs.push(RunSummary { id, listed });
+                }
+                continue;
+            }
             if let Some(projects) = projects {
                 let known = known.or_else(|| self.pinned(&id).ok());
                 if let Some(entry) = known.filter(|entry| entry.is_of_none(projects)) {
@@ -166,6 +180,32 @@ impl StateDirectory {
             events: folded.seq,
             last_ms: log.last_ms()?.unwrap_or(pin.created_ms),
             ..RunCard::of(pin)
+        })
+    }
+
+    /// Asks the server of a joined run.
+    fn joined_card(&self, run: &RunId, joined: JoinedRun) -> Result<RunCard, StoreError> {
+        let log = self
+            .open_joined(run)?
+            .ok_or_else(|| StoreError::MissingRun {
+                run: run.clone(),
+                path: joined.project_root.clone(),
+            })?;
+        let folded = log.load()?;
+        let machine = log.machine_of(&folded)?;
+        let at = |seq: u64| -> Result<u64, StoreError> {
+            let event = log.events(seq).next().transpose()?;
+            Ok(event.map_or(0, |event| event.at_ms))
+        };
+        Ok(RunCard {
+            workflow: machine.id.clone(),
+            name: log.name()?,
+            project_root: joined.project_root,
+            created_ms: at(0)?,
+            last_ms: at(folded.seq.saturating_sub(1))?,
+            status: status(&machine, &folded),
+            state: state_paths(&machine, &folded).0,
+            events: folded.seq,
         })
     }
 

@@ -2,7 +2,9 @@
 
 use std::time::Duration;
 
-use interlock_core::{event::Event, machine::Machine, run::Run, substance::FrozenChange};
+use interlock_core::{
+    Decision, command::Command, event::Event, machine::Machine, run::Run, substance::FrozenChange,
+};
 
 use crate::{chain::ChainHash, error::StoreError};
 
@@ -52,6 +54,19 @@ pub trait EventLog {
         at_ms: u64,
         events: &[Event],
     ) -> Result<(), AppendError>;
+
+    /// Has a command decided and recorded where the log is, and folds the events into `run`.
+    ///
+    /// `only_now`: the command was made for `run` as it is, and is refused if the log has other events. Returns `None` if
+    /// commands are decided here and [appended](Self::append).
+    fn decide_there(
+        &mut self,
+        _run: &mut Run,
+        _command: &Command,
+        _only_now: bool,
+    ) -> Option<Result<Decision, AppendError>> {
+        None
+    }
 
     /// Folds the log into its run.
     ///

@@ -5,7 +5,9 @@ use std::{
     time::Duration,
 };
 
-use interlock_core::{event::Event, machine::Machine, run::Run, substance::FrozenChange};
+use interlock_core::{
+    Decision, command::Command, event::Event, machine::Machine, run::Run, substance::FrozenChange,
+};
 
 use crate::{
     error::StoreError,
@@ -62,6 +64,15 @@ impl EventLog for RunLog {
         events: &[Event],
     ) -> Result<(), AppendError> {
         self.0.append(expected_seq, at_ms, events)
+    }
+
+    fn decide_there(
+        &mut self,
+        run: &mut Run,
+        command: &Command,
+        only_now: bool,
+    ) -> Option<Result<Decision, AppendError>> {
+        self.0.decide_there(run, command, only_now)
     }
 
     fn load(&self) -> Result<Run, StoreError> {

@@ -20,6 +20,11 @@ pub trait RunStore: EventLog + Debug + Send {
     /// Returns the run's id.
     fn run(&self) -> &RunId;
 
+    /// Returns whether commands are decided on another machine, where people answer, too.
+    fn is_elsewhere(&self) -> bool {
+        false
+    }
+
     /// Returns which failures the run's events survive.
     fn durability(&self) -> Durability;
 

@@ -8,8 +8,11 @@ use std::{
 use interlock_core::{event::Event, names::RunId, run::RunKind};
 
 use crate::{
+    durability::Durability,
     error::StoreError,
     files,
+    folder::RunFolder,
+    joined::{JOINED, JoinedRun, has_database},
     list::RunList,
     listed::{RunSummary, Which},
     log::{AppendError, EventLog as _},
@@ -27,6 +30,28 @@ impl StateDirectory {
     /// Opens the file of an existing run.
     pub(crate) fn open_file(&self, run: &RunId) -> Result<SqliteRun, StoreError> {
         SqliteRun::open(run, &self.present_directory(run)?)
+    }
+}
+
+impl StateDirectory {
+    /// Reads how a run was joined; `None`: it was not, and is stored here.
+    pub(crate) fn joined(&self, run: &RunId) -> Result<Option<JoinedRun>, StoreError> {
+        let directory = self.present_directory(run)?;
+        if has_database(&directory) {
+            return Ok(None);
+        }
+        files::read(&directory.join(JOINED))
+    }
+
+    /// Opens a run that was joined; `None`: it was not.
+    pub(crate) fn open_joined(&self, run: &RunId) -> Result<Option<RunLog>, StoreError> {
+        let (Some(open), Some(joined)) = (self.opener().get(), self.joined(run)?) else {
+            return Ok(None);
+        };
+        let directory = self.present_directory(run)?;
+        let work = work_of(&directory, run);
+        let folder = RunFolder::new(directory, work, Durability::Power);
+        open(run, &joined, folder).map(Some)
     }
 }
 
@@ -57,7 +82,11 @@ impl Runs for StateDirectory {
     }
 
     fn open(&self, run: &RunId) -> Result<RunLog, StoreError> {
-        self.open_file(run).map(RunLog::new)
+        match self.open_file(run) {
+            Ok(file) => Ok(RunLog::new(file)),
+            // Only where a file cannot be opened: a run that is stored here costs nothing more.
+            Err(error) => self.open_joined(run)?.ok_or(error),
+        }
     }
 
     fn ids(&self) -> Result<Vec<RunId>, StoreError> {

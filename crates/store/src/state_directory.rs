@@ -9,7 +9,7 @@ use std::{
 
 use interlock_core::names::RunId;
 
-use crate::{error::StoreError, files, id};
+use crate::{error::StoreError, files, id, joined::Opener};
 
 /// The state directory. Nothing is created before the first write.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -19,16 +19,29 @@ pub(crate) struct StateDirectory {
     kept: Option<OnceLock<PathBuf>>,
     /// The person's home, if known.
     person: Option<PathBuf>,
+    /// How runs of servers are opened.
+    opener: Opener,
 }
 
 impl StateDirectory {
     /// Uses `root` as the state directory.
-    pub(crate) const fn at(root: PathBuf) -> Self {
+    pub(crate) fn at(root: PathBuf) -> Self {
         Self {
             root,
             kept: None,
             person: None,
+            opener: Opener::default(),
         }
+    }
+
+    /// Sets how runs of servers are opened.
+    pub(crate) const fn set_opener(&mut self, opener: Opener) {
+        self.opener = opener;
+    }
+
+    /// Returns how runs of servers are opened.
+    pub(crate) const fn opener(&self) -> Opener {
+        self.opener
     }
 
     /// Sets the person's home.

@@ -36,7 +36,7 @@ pub fn submit(
         look_at_files(log, machine, run, command.at_ms)?;
         look_at_frozen(log, machine, run, command.at_ms)?;
     }
-    let decision = record(log, run, command.at_ms, |run| decide(machine, run, command))?;
+    let decision = record(log, machine, run, &mut |_| Made::Once(command))?;
     let accepts = |event: &Event| matches!(event, Event::ProjectAccepted { .. });
     if decision.events.iter().any(accepts) {
         // Where it fails the files from before count, so that what differs from them is refused.
@@ -59,7 +59,7 @@ fn look_at_frozen(
         at_ms,
         kind: CommandKind::ReportFrozen { changes },
     };
-    record(log, run, at_ms, |run| decide(machine, run, &command)).map(drop)
+    record(log, machine, run, &mut |_| Made::Once(&command)).map(drop)
 }
 
 /// Returns whether the command evaluates guards.
@@ -89,7 +89,7 @@ fn look_at_files(
         at_ms,
         kind: command,
     };
-    record(log, run, at_ms, |run| decide(machine, run, &command)).map(drop)
+    record(log, machine, run, &mut |_| Made::Once(&command)).map(drop)
 }
 
 /// Like [`submit`], for a command that depends on the run: it is made again for each decision.
@@ -105,35 +105,54 @@ pub fn submit_made(
     at_ms: u64,
     mut ask: impl FnMut(&Run) -> CommandKind,
 ) -> Result<Decision, StoreError> {
-    record(log, run, at_ms, |run| {
-        let command = ask(run);
-        decide(
-            machine,
-            run,
-            &Command {
-                at_ms,
-                kind: command,
-            },
-        )
+    record(log, machine, run, &mut |run| {
+        let kind = ask(run);
+        Made::ForRun(Box::new(Command { at_ms, kind }))
     })
 }
 
-fn record(
+/// A command to be decided.
+enum Made<'a> {
+    /// It does not depend on the run.
+    Once(&'a Command),
+    /// It was made for the run as it is.
+    ForRun(Box<Command>),
+}
+
+fn record<'a>(
     log: &mut dyn EventLog,
+    machine: &Machine,
     run: &mut Run,
-    at_ms: u64,
-    mut decided: impl FnMut(&Run) -> Decision,
+    make: &mut dyn FnMut(&Run) -> Made<'a>,
 ) -> Result<Decision, StoreError> {
     for _ in 0..TRIES_MAX {
-        let decision = decided(run);
-        match log.append(run.seq, at_ms, &decision.events) {
-            Ok(()) => {
-                *run = decision.events.iter().fold(run.clone(), evolve);
-                return Ok(decision);
-            }
+        let made = make(run);
+        let (command, only_now) = match &made {
+            Made::Once(command) => (*command, false),
+            Made::ForRun(command) => (&**command, true),
+        };
+        let recorded = match log.decide_there(run, command, only_now) {
+            Some(decided) => decided,
+            None => append(log, machine, run, command),
+        };
+        match recorded {
+            Ok(decision) => return Ok(decision),
             Err(AppendError::Conflict { .. }) => *run = log.load()?,
             Err(AppendError::Store(error)) => return Err(error),
         }
     }
     Err(StoreError::Contended { tries: TRIES_MAX })
+}
+
+/// Decides a command here, and appends its events.
+fn append(
+    log: &mut dyn EventLog,
+    machine: &Machine,
+    run: &mut Run,
+    command: &Command,
+) -> Result<Decision, AppendError> {
+    let decision = decide(machine, run, command);
+    log.append(run.seq, command.at_ms, &decision.events)?;
+    *run = decision.events.iter().fold(run.clone(), evolve);
+    Ok(decision)
 }

@@ -129,7 +129,8 @@ fn leaves_work(plan: &Plan) -> bool {
 }
 
 fn home() -> Result<Home, String> {
-    Home::locate(app::variable).map_err(|error| error.to_string())
+    let home = Home::locate(app::variable).map_err(|error| error.to_string())?;
+    Ok(home.opening_joined(interlock_project::open_joined))
 }
 
 /// Takes a ticket and parses its plan.

@@ -44,7 +44,9 @@ pub(super) fn before_line(
     };
     let (mut call, carried, here) = judged(&asked, guarded, here);
     let session = &guarded.binding.session.session;
-    call.prompts_in = rewrite::is_attended(environment, input).then(|| session.clone());
+    call.prompts_in = guarded
+        .is_attended(environment, input)
+        .then(|| session.clone());
     let decision = guarded
         .ask(CommandKind::Propose(Box::new(call.clone())))
         .map_err(|error| error.to_string())?;

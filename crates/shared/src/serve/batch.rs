@@ -8,6 +8,7 @@ use std::{
     sync::Arc,
 };
 
+use axum::http::StatusCode;
 use futures_util::future::join3;
 use interlock_core::{
     Decision, Reply,
@@ -20,17 +21,15 @@ use interlock_core::{
     refusal::Refusal,
     run::Run,
 };
+use interlock_fleet::{Decided, Verdict};
 use interlock_store::{
-    ChainHash, EventLog as _, RunStore as _,
+    ChainHash, RunStore as _,
     record::{self, Row, Rows as _, Snapshot},
 };
 use serde_json::json;
 use tokio_postgres::types::{ToSql, Type};
 
-use super::{
-    problem::Problem,
-    wire::{Decided, Verdict},
-};
+use super::problem::Problem;
 use crate::{
     append::{Columns, integer},
     database::{Database, Leased},
@@ -61,6 +60,8 @@ pub(crate) struct Submitted {
     /// Whether a person approves something with it.
     pub(crate) accepts: bool,
     pub(crate) epoch: Option<u64>,
+    /// The number of events that it was made for.
+    pub(crate) seq: Option<u64>,
     pub(crate) kind: CommandKind,
 }
 
@@ -90,8 +91,10 @@ impl Live {
     pub(crate) fn load(log: SharedRun) -> Result<Self, Problem> {
         let folded = log.fold()?;
         let machine = log.machine_of(&folded.run)?;
-        let started_by = match log.events(0).next().transpose()?.map(|first| first.event) {
-            Some(Event::RunStarted { by, .. }) => Some(by),
+        let of = log.log_of();
+        let first = record::row(&log, 0)?.and_then(|row| row.read(0, of.pin, of.marks).ok());
+        let started_by = match first {
+            Some((Event::RunStarted { by, .. }, _)) => Some(by),
             _ => None,
         };
         Ok(Self {
@@ -426,6 +429,13 @@ impl<'a> Work<'a> {
                 held,
                 current: self.locked.epoch,
             }));
+        }
+        if one.seq.is_some_and(|seq| seq != self.run.seq) {
+            return Err(Problem::new(
+                StatusCode::CONFLICT,
+                "moved",
+                "the run has other events than the command was made for: read it, and decide again",
+            ));
         }
         let is_own = self.live.started_by() == Some(&*one.subject)
             || self.locked.drivers.contains(&one.subject)

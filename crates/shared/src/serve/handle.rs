@@ -9,6 +9,7 @@ use axum::{
     response::{IntoResponse as _, Response},
 };
 use interlock_core::names::RunId;
+use interlock_fleet::{AnswerBody, CommandBody, EventPage, Health, StartBody};
 use interlock_store::record;
 use serde::de::DeserializeOwned;
 use tokio::time::{Instant, timeout, timeout_at};
@@ -18,9 +19,8 @@ use super::{
     problem::{Problem, json, json_bytes},
     read,
     routes::{Operation, Route, document},
-    start,
+    sent, start,
     state::{ServerState, digest},
-    wire::{AnswerBody, CommandBody, EventPage, Health, StartBody},
 };
 use crate::{
     doctor::now_ms,
@@ -107,6 +107,13 @@ async fn answer(
                 read::view(state, &identity.tenant, &run)
             });
             Ok(json_bytes(view.await?))
+        }
+        Operation::Snapshot => {
+            let run = run()?;
+            let snapshot = reading(state, move |state| {
+                read::snapshot(state, &identity.tenant, &run)
+            });
+            Ok(json_bytes(snapshot.await?))
         }
         Operation::Events => {
             let run = run()?;
@@ -308,7 +315,7 @@ impl Posted {
         let text = state.marks();
         let text = text.decode(&self.body).map_err(|_| start::bad_mark())?;
         let role = self.identity.role;
-        let submitted = |drives, accepts, epoch, kind| Submitted {
+        let submitted = |drives, accepts, (epoch, seq), kind| Submitted {
             key: self.key.clone(),
             digest,
             subject: self.identity.subject.clone(),
@@ -316,6 +323,7 @@ impl Posted {
             drives,
             accepts,
             epoch,
+            seq,
             kind,
         };
         let submitted = if route.operation == Operation::Answer {
@@ -323,14 +331,24 @@ impl Posted {
                 return Err(Problem::role("only the token of a person answers"));
             }
             let body: AnswerBody = parsed(&text)?;
-            submitted(false, true, None, body.kind(&self.identity.subject))
+            submitted(
+                false,
+                true,
+                (None, None),
+                sent::answer(&body, &self.identity.subject),
+            )
         } else {
-            let CommandBody { command, epoch } = parsed(&text)?;
-            if let Some(refusal) = command.refusal(role) {
+            let CommandBody {
+                command,
+                epoch,
+                seq,
+            } = parsed(&text)?;
+            if let Some(refusal) = sent::refusal(&command, role) {
                 return Err(Problem::role(refusal));
             }
-            let kind = command.kind(&self.identity);
-            submitted(command.drives(role), command.accepts(), epoch, kind)
+            let (drives, accepts) = (sent::drives(&command, role), sent::accepts(&command));
+            let kind = sent::kind(&command, &self.identity);
+            submitted(drives, accepts, (epoch, seq), kind)
         };
         let answered = state.submit(&self.identity.tenant, run, submitted).await?;
         Ok(replied(answered))

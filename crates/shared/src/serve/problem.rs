@@ -8,8 +8,8 @@ use axum::{
 use interlock_store::StoreError;
 use serde::Serialize;
 
-use super::wire::{ErrorBody, ErrorLine};
 use crate::error::SharedError;
+use interlock_fleet::{ErrorBody, ErrorLine};
 
 /// An error response.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -2,6 +2,7 @@
 
 use axum::http::StatusCode;
 use interlock_core::{names::RunId, pending::pending};
+use interlock_fleet::{EventLine, EventPage, Pinned, RunLine, RunPage, RunView, SnapshotView};
 use interlock_store::{
     ChainHash, RunStore as _,
     record::{self, Row},
@@ -10,12 +11,7 @@ use interlock_view::report::report;
 use serde::Serialize;
 use serde_json::{Value, value::RawValue};
 
-use super::{
-    batch::Live,
-    problem::Problem,
-    state::ServerState,
-    wire::{EventLine, EventPage, RunLine, RunPage, RunView},
-};
+use super::{batch::Live, problem::Problem, state::ServerState};
 use crate::{error::SharedError, rows::Found, tenant::Tenant};
 
 /// Maximum number of runs of one page.
@@ -104,6 +100,34 @@ pub(crate) fn view(state: &ServerState, tenant: &Tenant, run: &RunId) -> Result<
     Ok(state.marks().encode(&json).into_owned())
 }
 
+/// Returns a run as a machine needs it to judge calls, as JSON with marks.
+pub(crate) fn snapshot(
+    state: &ServerState,
+    tenant: &Tenant,
+    run: &RunId,
+) -> Result<Vec<u8>, Problem> {
+    let log = state.open(tenant, run)?;
+    let pin = log.checked_pin()?;
+    let source = log.source()?;
+    let live = Live::load(log)?;
+    let (_, folded, hash) = live.parts();
+    let folded_json = serde_json::to_string(folded).map_err(|_| Problem::internal())?;
+    let snapshot = SnapshotView {
+        seq: folded.seq,
+        hash: hash.to_string(),
+        pin: Pinned {
+            digest: pin.digest().to_string(),
+            name: pin.name,
+            source_name: source.name,
+            source_text: source.text,
+            machine: String::from_utf8(pin.machine).map_err(|_| Problem::internal())?,
+        },
+        run: RawValue::from_string(folded_json).map_err(|_| Problem::internal())?,
+    };
+    let json = serde_json::to_vec(&snapshot).map_err(|_| Problem::internal())?;
+    Ok(state.marks().encode(&json).into_owned())
+}
+
 /// Returns the events from number `from` on; none if there are no more.
 pub(crate) fn events(
     state: &ServerState,
@@ -127,10 +151,8 @@ pub(crate) fn events(
         })
     };
     let rows: Vec<Row> = found.iter().map(row).collect::<Result<_, SharedError>>()?;
-    if rows.is_empty() {
-        // A run without such events is another answer than no run.
-        database.count(run)?;
-    }
+    // A run without such events is another answer than no run. Counted later, so that no event seems to be missing.
+    let seq = database.count(run)?;
     let mut events = Vec::with_capacity(rows.len());
     for row in rows {
         let damaged = || {
@@ -154,7 +176,7 @@ pub(crate) fn events(
         });
     }
     let next = events.last().map_or(from, |event| event.seq + 1);
-    Ok(EventPage { events, next })
+    Ok(EventPage { events, next, seq })
 }
 
 fn value(value: &impl Serialize) -> Result<Value, Problem> {

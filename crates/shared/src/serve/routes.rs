@@ -4,9 +4,9 @@ use axum::http::Method;
 use schemars::{JsonSchema, Schema, SchemaGenerator, generate::SchemaSettings};
 use serde_json::{Map, Value, json};
 
-use super::wire::{
-    AnswerBody, CommandBody, Decided, ErrorBody, EventPage, Health, RunPage, RunView, StartBody,
-    Started,
+use interlock_fleet::{
+    AnswerBody, CommandBody, Decided, ErrorBody, EventPage, Health, RunPage, RunView, SnapshotView,
+    StartBody, Started,
 };
 
 /// What a request asks for.
@@ -18,6 +18,7 @@ pub(crate) enum Operation {
     Start,
     List,
     View,
+    Snapshot,
     Command,
     Events,
     Answer,
@@ -109,6 +110,16 @@ pub(crate) const ROUTES: &[Route] = &[
         summary: "Returns a run, and what waits for a person in it.",
         request: None,
         reply: Some(of::<RunView>),
+        query: &[],
+        errors: COMMON,
+    },
+    Route {
+        operation: Operation::Snapshot,
+        path: "/v1/runs/{run}/snapshot",
+        name: "getSnapshot",
+        summary: "Returns a run as a machine needs it to judge calls.",
+        request: None,
+        reply: Some(of::<SnapshotView>),
         query: &[],
         errors: COMMON,
     },

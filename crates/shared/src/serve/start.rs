@@ -11,6 +11,7 @@ use interlock_core::{
     names::RunId,
     run::Run,
 };
+use interlock_fleet::{StartBody, Started};
 use interlock_formats::{NoWorkflows, Source};
 use interlock_store::{ChainHash, Durability, NewRun, SourceFile, record, run_id};
 use interlock_view::report::{state_paths, status};
@@ -19,7 +20,6 @@ use super::{
     batch::{Answered, Outcome},
     problem::Problem,
     state::ServerState,
-    wire::{StartBody, Started},
 };
 use crate::{
     append::Columns,

@@ -305,7 +305,7 @@ fn an_event_wakes_a_request_that_waits_for_it() {
         (1, &json!(1))
     );
     let none = fleet.served.get(&ana, &format!("{path}?from=1")).json();
-    assert_eq!(none, json!({ "events": [], "next": 1 }));
+    assert_eq!(none, json!({ "events": [], "next": 1, "seq": 1 }));
     let follow = |served: &Served| served.get(&ana, &format!("{path}?from=1&wait=60")).json();
     thread::scope(|scope| {
         // One follows at the server that appends, the other at another one.

@@ -67,7 +67,7 @@ fn an_id_of_another_tenant_is_not_found_at_any_address() {
             }
         }
     }
-    assert_eq!(asked, 12);
+    assert_eq!(asked, 15);
     assert_eq!(fleet.verified(&run), 1);
 }
 

@@ -139,6 +139,26 @@ encrypts connections from other machines.")]
         #[arg(long)]
         behind_proxy: bool,
     },
+    /// Have the next session of a project guarded by a run of a server.
+    #[command(after_help = "Examples:
+  interlock shared join 01k9… --server https://interlock.example --token-file agent.token
+  interlock shared join 01k9… --server http://127.0.0.1:4680 --token-file agent.token --project ~/shop
+
+From then on, hooks judge calls with the facts of this machine and the server decides. Without its answer, they
+deny. The token is copied into the state directory, where an agent may not read it: remove the file afterwards.")]
+    Join {
+        /// The id of the run.
+        run: String,
+        /// The address of the server; other machines only with https.
+        #[arg(long, value_name = "URL")]
+        server: String,
+        /// A file with the token of this machine's agent.
+        #[arg(long, value_name = "FILE")]
+        token_file: PathBuf,
+        /// Where the project is on this machine; this folder without it.
+        #[arg(long, value_name = "DIR")]
+        project: Option<PathBuf>,
+    },
     /// Make, list and revoke the tokens with which a server is used.
     #[command(subcommand)]
     Token(TokenCommand),

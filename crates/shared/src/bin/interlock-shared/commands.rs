@@ -71,6 +71,12 @@ pub(crate) fn run(cli: Cli) -> Done {
             listen,
             behind_proxy,
         } => serving::serve(target, listen, behind_proxy),
+        Command::Join {
+            run,
+            server,
+            token_file,
+            project,
+        } => serving::join(target, &run, &server, &token_file, project.as_deref()),
         Command::Token(command) => serving::token(target, command),
     }
 }
@@ -94,7 +100,7 @@ pub(crate) fn home() -> Result<Home, Box<dyn Error>> {
     Ok(Home::locate(|name| env::var_os(name))?)
 }
 
-fn person_home() -> Option<PathBuf> {
+pub(crate) fn person_home() -> Option<PathBuf> {
     env::var_os("HOME").map(PathBuf::from)
 }
 

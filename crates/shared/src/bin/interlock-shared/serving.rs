@@ -1,21 +1,22 @@
 //! `serve` and `token`: the server of a log, and who may use it.
 
 use std::{
-    fs::File,
+    fs::{self, File},
     io::{self, Write as _},
     net::SocketAddr,
     os::unix::fs::OpenOptionsExt as _,
-    path::Path,
+    path::{Path, PathBuf},
     process::ExitCode,
 };
 
-use interlock_core::instant::utc;
+use interlock_core::{instant::utc, names::RunId};
 use interlock_shared::{ServeSettings, TokenCard, serve as serve_log};
+use interlock_store::{Durability, EventLog as _, JoinedRun, RunFolder, record};
 use serde_json::json;
 
 use crate::{
     args::{Target, TokenCommand},
-    commands::{Done, database, home, log, say},
+    commands::{Done, database, home, log, person_home, say},
 };
 
 pub(crate) fn serve(target: &Target, listen: SocketAddr, behind_proxy: bool) -> Done {
@@ -29,6 +30,52 @@ pub(crate) fn serve(target: &Target, listen: SocketAddr, behind_proxy: bool) -> 
         say(target, &url, &json!({ "url": url }))?;
         io::stdout().flush()
     })?;
+    Ok(ExitCode::SUCCESS)
+}
+
+pub(crate) fn join(
+    target: &Target,
+    run: &str,
+    server: &str,
+    token_file: &Path,
+    project: Option<&Path>,
+) -> Done {
+    let run = RunId::new(run);
+    record::check_run_id(&run)?;
+    let failed =
+        |path: &Path, error: io::Error| format!("cannot read `{}`: {error}", path.display());
+    let token = fs::read_to_string(token_file).map_err(|error| failed(token_file, error))?;
+    let project = project.unwrap_or(Path::new("."));
+    let project = fs::canonicalize(project).map_err(|error| failed(project, error))?;
+    let joined = JoinedRun {
+        server: server.to_owned(),
+        token: token.trim().to_owned(),
+        project_root: project.clone(),
+        person_home: person_home().unwrap_or_else(|| PathBuf::from("/")),
+    };
+    let home = home()?.opening_joined(interlock_fleet::open);
+    // Asked before anything is written, so that a refusal leaves nothing behind.
+    let folder = RunFolder::new(home.path(), home.path(), Durability::Power);
+    let log = interlock_fleet::open(&run, &joined, folder)?;
+    let folded = log.load()?;
+    if folded.is_over() {
+        return Err(format!("run `{run}` is over: start another one").into());
+    }
+    home.join_run(&run, &joined)?;
+    let (place, whose) = (
+        project.display(),
+        match home.session_of(&run)? {
+            // Joined anew, with another address or token.
+            Some(_) => "its session",
+            None => {
+                home.lock_bindings()?.wait_for_next(&run, &project, None)?;
+                "the next session"
+            }
+        },
+    );
+    let text = format!("run {run} of {server} guards {whose} in {place}");
+    let value = json!({ "run": run, "server": server, "project": project });
+    say(target, &text, &value)?;
     Ok(ExitCode::SUCCESS)
 }
 

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use interlock_core::{
     call::{CallResult, ToolCall, WrittenPath},
-    command::{AGENT, Answer, CommandKind, LineEnd, LineStart, TransitionRequest},
+    command::{CommandKind, LineEnd, LineStart, TransitionRequest},
     event::{ProbedCommand, ProtectedChange, TokenPlace, ToolChange},
     machine::Object,
     names::{AgentId, CallId, FramePath},
@@ -14,60 +14,60 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, value::RawValue};
 
-use crate::tokens::{Identity, Role};
-
 /// Any JSON object.
 type AnyObject = BTreeMap<String, Value>;
 
 /// A run to start.
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct StartBody {
+pub struct StartBody {
     /// The workflow file. It is compiled by the server, and cannot refer to other files.
-    pub(crate) workflow: WorkflowFile,
+    pub workflow: WorkflowFile,
     /// The name of one workflow, if the file has several.
     #[serde(default)]
-    pub(crate) select: Option<String>,
+    pub select: Option<String>,
     /// The name of the run.
     #[serde(default)]
-    pub(crate) name: Option<String>,
+    pub name: Option<String>,
     /// Keys that override the workflow's context.
     #[serde(default)]
     #[schemars(with = "AnyObject")]
-    pub(crate) input: Object,
+    pub input: Object,
 }
 
 /// A workflow file.
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct WorkflowFile {
+pub struct WorkflowFile {
     /// Its name: `fix.yaml`. A name that ends in `.json` is read as JSON.
-    pub(crate) name: String,
+    pub name: String,
     /// Its text.
-    pub(crate) text: String,
+    pub text: String,
 }
 
 /// A command to a run.
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct CommandBody {
+pub struct CommandBody {
     /// The command.
-    pub(crate) command: WireCommand,
+    pub command: WireCommand,
     /// The epoch of the run's carrier; any other one is refused.
     #[serde(default)]
-    pub(crate) epoch: Option<u64>,
+    pub epoch: Option<u64>,
+    /// The number of events that the command was made for; if the run has others, it is refused.
+    #[serde(default)]
+    pub seq: Option<u64>,
 }
 
 /// What a run is asked to do, or what is reported to it: an object with one key.
-#[derive(Debug, Clone, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-pub(crate) enum WireCommand {
+pub enum WireCommand {
     /// Judge a tool call, given with the facts that its machine derived.
     Propose(#[schemars(with = "AnyObject")] Box<ToolCall>),
     /// Record the result of an allowed call.
     Record(#[schemars(with = "AnyObject")] CallResult),
     /// Record that an allowed shell line has started.
-    #[serde(rename_all = "snake_case")]
     StartLine {
         /// The call that the line belongs to.
         #[schemars(with = "String")]
@@ -159,6 +159,15 @@ pub(crate) enum WireCommand {
     },
     /// Report a server tool that differs from when the run first saw it.
     ReportTool(#[schemars(with = "AnyObject")] ToolChange),
+    /// Report that a process below the run's client was refused by the console of its machine.
+    ReportConsole {
+        /// Process id.
+        pid: u32,
+        /// Name of the program.
+        program: String,
+        /// Method and path of the request.
+        request: String,
+    },
     /// Pause the run.
     Pause {
         /// The reason.
@@ -177,55 +186,24 @@ pub(crate) enum WireCommand {
 }
 
 impl WireCommand {
-    /// Returns why the role may not send this; `None`: it may.
-    pub(crate) fn refusal(&self, role: Role) -> Option<&'static str> {
-        match self {
-            Self::Transition { .. } | Self::Pause { .. } => None,
-            Self::Resume { .. } | Self::Cancel {} => {
-                role.drives().then_some("only a person resumes and cancels")
-            }
-            _ => {
-                let is_person = role == Role::Person;
-                is_person.then_some("only the token of an agent or a worker reports its calls")
-            }
-        }
-    }
-
-    /// Returns whether the sender does work of the run with it, which other people approve.
-    pub(crate) fn drives(&self, role: Role) -> bool {
-        role.drives() || matches!(self, Self::Transition { .. })
-    }
-
-    /// Returns whether a person approves something with it.
-    pub(crate) fn accepts(&self) -> bool {
-        matches!(self, Self::Resume { changes } if !changes.is_empty())
-    }
-
-    /// Returns the command as sent by `identity`.
+    /// Returns a command of a machine in the form in which it is sent; `None`: a server does not take it.
     ///
-    /// INVARIANT: the name in it is the token's, and nothing in it answers a request.
-    pub(crate) fn kind(&self, identity: &Identity) -> CommandKind {
-        let by = match identity.role {
-            Role::Person => identity.subject.clone(),
-            Role::Agent | Role::Worker => AGENT.to_owned(),
-        };
-        match self.clone() {
-            Self::Propose(mut call) => {
-                // The machine of an agent cannot tell whether a person has agreed in the client's prompt.
-                call.prompts_in = None;
-                CommandKind::Propose(call)
-            }
-            Self::Record(result) => CommandKind::Record(result),
-            Self::StartLine {
+    /// Whoever asks is not part of it: the server knows that from the token.
+    #[must_use]
+    pub fn of(kind: &CommandKind) -> Option<Self> {
+        Some(match kind.clone() {
+            CommandKind::Propose(call) => Self::Propose(call),
+            CommandKind::Record(result) => Self::Record(result),
+            CommandKind::StartLine(LineStart {
                 call,
                 level,
                 not_held,
-            } => CommandKind::StartLine(LineStart {
+            }) => Self::StartLine {
                 call,
                 level,
                 not_held,
-            }),
-            Self::EndLine {
+            },
+            CommandKind::EndLine(LineEnd {
                 call,
                 path,
                 exit,
@@ -233,7 +211,7 @@ impl WireCommand {
                 commands,
                 unseen,
                 checked,
-            } => CommandKind::EndLine(LineEnd {
+            }) => Self::EndLine {
                 call,
                 path,
                 exit,
@@ -241,94 +219,83 @@ impl WireCommand {
                 commands,
                 unseen,
                 checked,
-            }),
-            Self::Transition {
+            },
+            CommandKind::Transition(TransitionRequest {
                 event,
                 data,
                 branch,
                 agent,
-            } => CommandKind::Transition(TransitionRequest {
+                ..
+            }) => Self::Transition {
                 event,
                 data,
                 branch,
-                agent: agent.filter(|_| identity.role.drives()),
-                by,
-                approved_by: None,
-            }),
-            Self::ReleaseAgent { agent } => CommandKind::ReleaseAgent { agent },
-            Self::Finish {} => CommandKind::Finish,
-            Self::ReportFiles { files, before } => CommandKind::ReportFiles { files, before },
-            Self::ReportFrozen { changes } => CommandKind::ReportFrozen { changes },
-            Self::ReportProtected { changes } => CommandKind::ReportProtected { changes },
-            Self::ReportToken { place } => CommandKind::ReportToken { place },
-            Self::ReportTool(change) => CommandKind::ReportTool(change),
-            Self::Pause { reason } => CommandKind::Pause { by, reason },
-            Self::Resume { changes } => CommandKind::Resume {
-                by,
-                seen: Some(changes),
+                agent,
             },
-            Self::Cancel {} => CommandKind::Cancel { by },
-        }
+            CommandKind::ReleaseAgent { agent } => Self::ReleaseAgent { agent },
+            CommandKind::Finish => Self::Finish {},
+            CommandKind::ReportFiles { files, before } => Self::ReportFiles { files, before },
+            CommandKind::ReportFrozen { changes } => Self::ReportFrozen { changes },
+            CommandKind::ReportProtected { changes } => Self::ReportProtected { changes },
+            CommandKind::ReportToken { place } => Self::ReportToken { place },
+            CommandKind::ReportTool(change) => Self::ReportTool(change),
+            CommandKind::ReportConsole {
+                pid,
+                program,
+                request,
+            } => Self::ReportConsole {
+                pid,
+                program,
+                request,
+            },
+            CommandKind::Pause { reason, .. } => Self::Pause { reason },
+            CommandKind::Resume { seen, .. } => Self::Resume {
+                changes: seen.unwrap_or_default(),
+            },
+            CommandKind::Cancel { .. } => Self::Cancel {},
+            _ => return None,
+        })
     }
 }
 
 /// A person's answer to a request.
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct AnswerBody {
+pub struct AnswerBody {
     /// The id of the request.
-    pub(crate) request: String,
+    pub request: String,
     /// Whether it is approved.
-    pub(crate) yes: bool,
+    pub yes: bool,
     /// The number of events that the person has seen: `seq` of the run. A later request is not answered.
-    pub(crate) seen: u64,
+    pub seen: u64,
     /// A note for the agent.
     #[serde(default)]
-    pub(crate) note: Option<String>,
+    pub note: Option<String>,
     /// Corrections to the data of the transition.
     #[serde(default)]
     #[schemars(with = "AnyObject")]
-    pub(crate) data: Object,
-}
-
-impl AnswerBody {
-    /// Returns the command as sent by `by`.
-    pub(crate) fn kind(&self, by: &str) -> CommandKind {
-        let answer = Answer {
-            by: by.to_owned(),
-            data: self.data.clone(),
-            note: self.note.clone(),
-            path: Some(self.request.clone()),
-            before: Some(self.seen),
-            ..Answer::default()
-        };
-        if self.yes {
-            CommandKind::Approve(answer)
-        } else {
-            CommandKind::Reject(answer)
-        }
-    }
+    pub data: Object,
 }
 
 /// A run that was started.
-#[derive(Debug, Clone, Serialize, JsonSchema)]
-pub(crate) struct Started {
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+pub struct Started {
     /// Its id.
-    pub(crate) run: String,
+    pub run: String,
     /// The id of its workflow.
-    pub(crate) workflow: String,
+    pub workflow: String,
     /// The number of its events.
-    pub(crate) seq: u64,
+    pub seq: u64,
     /// The states that it is in.
-    pub(crate) state: Value,
+    pub state: Value,
     /// Whether it is `running`, `awaiting_approval` or anything else.
-    pub(crate) status: String,
+    pub status: String,
 }
 
 /// How a run has answered a command.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-pub(crate) enum Verdict {
+pub enum Verdict {
     /// It is done, or the call may run.
     Accepted,
     /// The transition waits for a person.
@@ -340,127 +307,158 @@ pub(crate) enum Verdict {
 }
 
 /// The answer of a run to a command. The same command with the same key gets the same answer, byte for byte.
-#[derive(Debug, Clone, Serialize, JsonSchema)]
-pub(crate) struct Decided {
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+pub struct Decided {
     /// The id of the run.
-    pub(crate) run: String,
+    pub run: String,
     /// How the run has answered.
-    pub(crate) verdict: Verdict,
+    pub verdict: Verdict,
     /// The code of the refusal.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) code: Option<String>,
+    pub code: Option<String>,
     /// A sentence for the agent or the person.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) message: Option<String>,
+    pub message: Option<String>,
     /// The id of the request that waits for a person.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) request: Option<String>,
+    pub request: Option<String>,
     /// The frame that was addressed.
-    pub(crate) path: Vec<String>,
+    pub path: Vec<String>,
     /// The number of events before the command.
-    pub(crate) from: u64,
+    pub from: u64,
     /// The number of events after it.
-    pub(crate) seq: u64,
+    pub seq: u64,
     /// The time at which it was decided, by the clock of the database.
-    pub(crate) at_ms: u64,
+    pub at_ms: u64,
 }
 
 /// A page of runs, the newest first.
-#[derive(Debug, Clone, Serialize, JsonSchema)]
-pub(crate) struct RunPage {
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+pub struct RunPage {
     /// The runs.
-    pub(crate) runs: Vec<RunLine>,
+    pub runs: Vec<RunLine>,
     /// The id for `before` of the next page.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) next: Option<String>,
+    pub next: Option<String>,
 }
 
 /// A run in a list.
-#[derive(Debug, Clone, Serialize, JsonSchema)]
-pub(crate) struct RunLine {
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+pub struct RunLine {
     /// Its id.
-    pub(crate) run: String,
+    pub run: String,
     /// The id of its workflow.
-    pub(crate) workflow: String,
+    pub workflow: String,
     /// Its name.
-    pub(crate) name: Option<String>,
+    pub name: Option<String>,
     /// Who started it through this server.
-    pub(crate) started_by: Option<String>,
+    pub started_by: Option<String>,
     /// The number of its events.
-    pub(crate) seq: u64,
+    pub seq: u64,
     /// When it was created, in milliseconds since 1970.
-    pub(crate) created_ms: u64,
+    pub created_ms: u64,
     /// When its last event was recorded, in milliseconds since 1970.
-    pub(crate) last_ms: u64,
+    pub last_ms: u64,
 }
 
 /// A run, and what waits for a person in it.
-#[derive(Debug, Clone, Serialize, JsonSchema)]
-pub(crate) struct RunView {
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+pub struct RunView {
     /// Its id.
-    pub(crate) run: String,
+    pub run: String,
     /// The id of its workflow.
-    pub(crate) workflow: String,
+    pub workflow: String,
     /// Its name.
-    pub(crate) name: Option<String>,
+    pub name: Option<String>,
     /// Who started it.
-    pub(crate) started_by: Option<String>,
+    pub started_by: Option<String>,
     /// The number of its events.
-    pub(crate) seq: u64,
+    pub seq: u64,
     /// The hash of its last event.
-    pub(crate) hash: String,
+    pub hash: String,
     /// The epoch of its carrier.
-    pub(crate) epoch: u64,
+    pub epoch: u64,
     /// State, status, context, tools, events and limits, as `interlock status --json` has them.
-    pub(crate) report: Value,
+    pub report: Value,
     /// The requests that wait for a person.
-    pub(crate) requests: Vec<Value>,
+    pub requests: Vec<Value>,
     /// Changes of protected things that no person has accepted.
-    pub(crate) changed: Vec<Value>,
+    pub changed: Vec<Value>,
+}
+
+/// A run as a machine needs it to judge calls.
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+pub struct SnapshotView {
+    /// The number of its events.
+    pub seq: u64,
+    /// The hash of its last event.
+    pub hash: String,
+    /// What was recorded before any event.
+    pub pin: Pinned,
+    /// The run, folded from its events.
+    #[schemars(with = "AnyObject")]
+    pub run: Box<RawValue>,
+}
+
+/// What was recorded of a run before any event.
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+pub struct Pinned {
+    /// Its hash, to which the first event is chained.
+    pub digest: String,
+    /// The name of the run.
+    pub name: Option<String>,
+    /// The name of the workflow file.
+    pub source_name: String,
+    /// The text of the workflow file.
+    pub source_text: String,
+    /// The JSON of what it was compiled to, whose hash is in the first event.
+    pub machine: String,
 }
 
 /// Events of a run.
-#[derive(Debug, Clone, Serialize, JsonSchema)]
-pub(crate) struct EventPage {
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+pub struct EventPage {
     /// The events, in order.
-    pub(crate) events: Vec<EventLine>,
+    pub events: Vec<EventLine>,
     /// The number for `from` of the next request.
-    pub(crate) next: u64,
+    pub next: u64,
+    /// The number of events of the run.
+    pub seq: u64,
 }
 
 /// An event as recorded.
-#[derive(Debug, Clone, Serialize, JsonSchema)]
-pub(crate) struct EventLine {
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+pub struct EventLine {
     /// Its number, from 0.
-    pub(crate) seq: u64,
+    pub seq: u64,
     /// When it was recorded, in milliseconds since 1970.
-    pub(crate) at_ms: u64,
+    pub at_ms: u64,
     /// Its hash, which covers the previous one.
-    pub(crate) hash: String,
+    pub hash: String,
     /// The event, with exactly the bytes that its hash covers.
     #[schemars(with = "AnyObject")]
-    pub(crate) event: Box<RawValue>,
+    pub event: Box<RawValue>,
 }
 
 /// The state of the server.
-#[derive(Debug, Clone, Copy, Serialize, JsonSchema)]
-pub(crate) struct Health {
+#[derive(Debug, Clone, Copy, Serialize, Deserialize, JsonSchema)]
+pub struct Health {
     /// Always `true`; a server that cannot answer sends an error.
-    pub(crate) ok: bool,
+    pub ok: bool,
 }
 
 /// Any error.
-#[derive(Debug, Clone, Serialize, JsonSchema)]
-pub(crate) struct ErrorBody {
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+pub struct ErrorBody {
     /// The error.
-    pub(crate) error: ErrorLine,
+    pub error: ErrorLine,
 }
 
 /// An error.
-#[derive(Debug, Clone, Serialize, JsonSchema)]
-pub(crate) struct ErrorLine {
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+pub struct ErrorLine {
     /// A stable code.
-    pub(crate) code: String,
+    pub code: String,
     /// One sentence, with what to do.
-    pub(crate) message: String,
+    pub message: String,
 }

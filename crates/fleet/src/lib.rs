@@ -1,0 +1,20 @@
+//! Runs that a server decides for many machines: the bodies of its API, and a run as a client of it sees it.
+//!
+//! A person joins a run on a machine (`interlock shared join`). From then on, a hook on that machine judges with the facts
+//! of its own files and sends the command to the server, which decides and records it. Nothing is decided here.
+//!
+//! **Invariant.** Without an answer of the server nothing is allowed: there is no cache that could allow a call. Nothing of
+//! this crate runs for a run that is stored on this machine.
+
+mod client;
+mod error;
+mod remote;
+mod wire;
+
+pub use error::FleetError;
+pub use remote::open;
+pub use wire::{
+    AnswerBody, CommandBody, Decided, ErrorBody, ErrorLine, EventLine, EventPage, Health, Pinned,
+    RunLine, RunPage, RunView, SnapshotView, StartBody, Started, Verdict, WireCommand,
+    WorkflowFile,
+};
