@@ -199,9 +199,11 @@ fn the_page_of_the_book_is_true() {
         let line = line
             .replace("01k9", &run)
             .replace("~/shop", state.to_str().unwrap());
+        let line = match &served {
+            Some(served) => line.replace("127.0.0.1:4680", served.address()),
+            None => line,
+        };
         let Some(words) = line.strip_prefix("interlock shared ") else {
-            let served = served.as_ref().unwrap();
-            let line = line.replace("127.0.0.1:4680", served.address());
             let said = Command::new("sh")
                 .args(["-c", &line])
                 .current_dir(&state)
@@ -304,6 +306,7 @@ fn every_command_has_help_with_examples() {
         "export",
         "import",
         "serve",
+        "join",
         "token create",
         "token list",
         "token revoke",
