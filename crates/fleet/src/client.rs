@@ -12,8 +12,8 @@ use tokio::{runtime::Handle, sync::oneshot};
 
 use crate::{error::FleetError, wire::ErrorBody};
 
-/// How long a request may take: after that, the hook that waits for it refuses.
-const REQUEST_TIME: Duration = Duration::from_secs(2);
+/// How long a request may take: a hook that has no verdict after two seconds refuses by itself, and could not say why.
+const REQUEST_TIME: Duration = Duration::from_millis(1_500);
 /// Delay before a request is sent again with the same key.
 const REST: Duration = Duration::from_millis(50);
 /// Maximum size of an answer in bytes.
