@@ -1,9 +1,37 @@
 //! Entries of `allowed_commands`, as people write them.
 
+use std::{cell::RefCell, collections::BTreeMap};
+
 use interlock_core::policy::CommandEntry;
-use interlock_shell::split_entry;
 
 use crate::{diagnostic::Report, source::Span};
+
+thread_local! {
+    /// The words of entries, since the same few stand in many states; `None`: the entry is not literal.
+    static SPLIT: RefCell<BTreeMap<String, Option<Vec<String>>>> = const { RefCell::new(BTreeMap::new()) };
+}
+
+/// Maximum number of entries whose words are kept, and maximum length in bytes of each.
+const SPLIT_MAX: usize = 256;
+const SPLIT_BYTES_MAX: usize = 256;
+
+/// Splits an entry into shell words; `None` if it is not literal.
+fn split_entry(text: &str) -> Option<Vec<String>> {
+    if text.len() > SPLIT_BYTES_MAX {
+        return interlock_shell::split_entry(text);
+    }
+    SPLIT.with_borrow_mut(|split| {
+        if let Some(words) = split.get(text) {
+            return words.clone();
+        }
+        let words = interlock_shell::split_entry(text);
+        if split.len() >= SPLIT_MAX {
+            split.clear();
+        }
+        split.insert(text.to_owned(), words.clone());
+        words
+    })
+}
 
 /// Parses an entry; reports an invalid one, and warns of one that matches no command.
 ///
@@ -66,4 +94,20 @@ fn no_command(shown: &str, span: Span, report: &mut Report) {
             format!("`{shown}` is not the plain beginning of one command"),
         )
         .help("write the words of one command, without variables, pipes, redirections or `;`");
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{SPLIT_MAX, split_entry};
+
+    #[test]
+    fn each_entry_has_its_own_words_however_many_there_are() {
+        // More than are kept, and each again after all the others.
+        let numbers = || 0..2 * SPLIT_MAX;
+        for number in numbers().chain(numbers()) {
+            let words = Some(vec!["make".to_owned(), number.to_string()]);
+            assert_eq!(split_entry(&format!("make {number}")), words);
+            assert_eq!(split_entry(&format!("make {number}; ls")), None);
+        }
+    }
 }
