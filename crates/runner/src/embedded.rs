@@ -1,10 +1,12 @@
 //! Runs a durable run in this process: a thread for each program, the log in its file.
 
+mod canceller;
+
 use std::{
     collections::BTreeMap,
     fmt, mem,
     sync::{
-        Arc, Mutex, PoisonError,
+        Arc,
         atomic::{AtomicBool, Ordering},
         mpsc::{Receiver, RecvTimeoutError, Sender, channel},
     },
@@ -35,6 +37,8 @@ use crate::{
     stage::{self, Answers, CancelToken, ChannelAnswer, Open, Question, Stages},
     tools::read_file,
 };
+
+pub use canceller::Canceller;
 
 /// Interval of checks of a log that others may write to.
 const LOOK_EVERY: Duration = Duration::from_millis(150);
@@ -124,27 +128,6 @@ impl Worker {
     }
 }
 
-/// A handle to cancel a run from another thread.
-#[derive(Clone)]
-pub struct Canceller {
-    outbox: Sender<Message>,
-    asked: Arc<Mutex<bool>>,
-    hurry: Arc<AtomicBool>,
-}
-
-impl Canceller {
-    /// Requests cancellation; a second request kills what still runs at once.
-    pub fn cancel(&self, by: &str) {
-        let mut asked = self.asked.lock().unwrap_or_else(PoisonError::into_inner);
-        if *asked {
-            self.hurry.store(true, Ordering::Release);
-        }
-        *asked = true;
-        // Once the run is no longer driven, nobody receives this.
-        let _ = self.outbox.send(Message::Cancel { by: by.to_owned() });
-    }
-}
-
 impl Embedded {
     /// Takes the run of `log`, and ends the programs that outlived a crashed runner.
     ///
@@ -171,11 +154,7 @@ impl Embedded {
     /// Returns a handle to cancel the run from another thread.
     #[must_use]
     pub fn canceller(&self) -> Canceller {
-        Canceller {
-            outbox: self.outbox.clone(),
-            asked: Arc::default(),
-            hurry: Arc::clone(&self.hurry),
-        }
+        Canceller::new(self.outbox.clone(), Arc::clone(&self.hurry))
     }
 
     /// Returns the log, for reading, or for writing while the run is not driven.
@@ -491,12 +470,6 @@ impl fmt::Debug for Embedded {
         f.debug_struct("Embedded")
             .field("run", self.log.run())
             .finish_non_exhaustive()
-    }
-}
-
-impl fmt::Debug for Canceller {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Canceller").finish_non_exhaustive()
     }
 }
 
