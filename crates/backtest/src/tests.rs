@@ -13,6 +13,7 @@ use std::{fs, path::Path};
 use interlock_core::machine::Machine;
 use interlock_formats::{NoWorkflows, Source, load};
 use interlock_sessions::{Call, Ended, Format, Losses, Session};
+use interlock_testkit::shipped::SHIPPED;
 use serde_json::Value;
 
 /// A workflow with rules that the shipped ones do not have; another also refuses to read secrets, see [`odd`].
@@ -94,19 +95,10 @@ fn session(calls: Vec<Call>) -> Session {
 
 /// Loads every shipped workflow.
 fn shipped() -> Vec<(String, Machine)> {
-    let names = [
-        "bugfix",
-        "feature",
-        "migration",
-        "refactor",
-        "release",
-        "research",
-        "review",
-    ];
     let load = |name: &str| {
         let path = root().join("workflows").join(name).with_extension("yaml");
         let text = fs::read_to_string(path).unwrap();
         (name.to_owned(), machine(name, text))
     };
-    names.into_iter().map(load).collect()
+    SHIPPED.into_iter().map(load).collect()
 }

@@ -8,7 +8,7 @@ use std::{fmt::Write as _, fs, path::Path, time::Duration};
 use anyhow::{Result, anyhow};
 use interlock_formats::{Lines, NoWorkflows, Source, load, properties_file};
 use interlock_prove::{Proof, ProofOptions, prove};
-use interlock_testkit::room::Room;
+use interlock_testkit::{room::Room, shipped};
 
 use crate::{arguments::Arguments, memory, sample, table::Table};
 
@@ -22,15 +22,7 @@ const OF_A_BRANCH: usize = 98;
 
 pub(crate) fn proofs(arguments: &Arguments, table: &mut Table) -> Result<()> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../workflows");
-    for name in [
-        "bugfix",
-        "feature",
-        "migration",
-        "refactor",
-        "release",
-        "research",
-        "review",
-    ] {
+    for name in shipped::SHIPPED {
         let path = folder.join(name).with_extension("yaml");
         let text = fs::read_to_string(&path)?;
         let properties = fs::read_to_string(path.with_extension("properties.yaml"))?;

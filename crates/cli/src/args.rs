@@ -440,8 +440,8 @@ Exit code: that of the line; 126 if nothing was started."
   interlock shared token create --role person --for ana
   interlock shared serve
 
-The program is `interlock-shared`: build it with `cargo build --release -p interlock-shared`, and put it beside
-`interlock`. This help is all there is until then.")]
+The program is `interlock-shared`: `install.sh --shared` or its package installs it beside `interlock`.
+This help is all there is until then.")]
     Shared {
         /// The arguments for that program.
         #[arg(

@@ -4,6 +4,7 @@ use std::fs;
 
 use interlock_testkit::interlock::Interlock;
 use interlock_testkit::room::Room;
+use interlock_testkit::shipped::SHIPPED;
 use serde_json::json;
 
 const INTERLOCK: &str = env!("CARGO_BIN_EXE_interlock");
@@ -65,17 +66,8 @@ fn check_says_what_a_client_does_not_have() {
 #[test]
 fn every_client_has_what_the_shipped_workflows_list() {
     let room = room();
-    let shipped = [
-        "bugfix",
-        "feature",
-        "migration",
-        "refactor",
-        "release",
-        "research",
-        "review",
-    ];
     for client in CLIENTS {
-        for workflow in shipped {
+        for workflow in SHIPPED {
             let (code, text) = said(
                 &room,
                 &["check", "--deny-warnings", "--client", client, workflow],

@@ -186,7 +186,7 @@ impl StateDirectory {
     /// Asks the server of a joined run.
     fn joined_card(&self, run: &RunId, joined: JoinedRun) -> Result<RunCard, StoreError> {
         let log = self
-            .open_joined(run)?
+            .open_joined(run, &joined)?
             .ok_or_else(|| StoreError::MissingRun {
                 run: run.clone(),
                 path: joined.project_root.clone(),

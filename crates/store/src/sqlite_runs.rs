@@ -43,15 +43,19 @@ impl StateDirectory {
         files::read(&directory.join(JOINED))
     }
 
-    /// Opens a run that was joined; `None`: it was not.
-    pub(crate) fn open_joined(&self, run: &RunId) -> Result<Option<RunLog>, StoreError> {
-        let (Some(open), Some(joined)) = (self.opener().get(), self.joined(run)?) else {
+    /// Opens a run that was joined; `None`: nothing here opens such runs.
+    pub(crate) fn open_joined(
+        &self,
+        run: &RunId,
+        joined: &JoinedRun,
+    ) -> Result<Option<RunLog>, StoreError> {
+        let Some(open) = self.opener().get() else {
             return Ok(None);
         };
         let directory = self.present_directory(run)?;
         let work = work_of(&directory, run);
         let folder = RunFolder::new(directory, work, Durability::Power);
-        open(run, &joined, folder).map(Some)
+        open(run, joined, folder).map(Some)
     }
 }
 
@@ -85,7 +89,10 @@ impl Runs for StateDirectory {
         match self.open_file(run) {
             Ok(file) => Ok(RunLog::new(file)),
             // Only where a file cannot be opened: a run that is stored here costs nothing more.
-            Err(error) => self.open_joined(run)?.ok_or(error),
+            Err(error) => match self.joined(run)? {
+                Some(joined) => self.open_joined(run, &joined)?.ok_or(error),
+                None => Err(error),
+            },
         }
     }
 

@@ -10,6 +10,7 @@
 //! - [`collector`] stores the spans that are posted to it.
 //! - [`picture`] shows what changed on the disk.
 //! - [`sample`] selects the cases of a long test for today.
+//! - [`shipped`] names the shipped workflows.
 //! - [`dice`] makes random choices reproducible, and [`found`] compares the findings of a test with earlier ones.
 //!
 //! Nothing here links another crate of the workspace: a test sees only what the model, the disk and the programs' own
@@ -32,4 +33,5 @@ pub mod provider;
 pub mod room;
 pub mod sample;
 mod server;
+pub mod shipped;
 pub mod terminal;
