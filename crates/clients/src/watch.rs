@@ -1,6 +1,6 @@
 //! Compares protected files and settings with the run's start, at every hook call and every call through the gateway.
 
-use std::collections::BTreeMap;
+use std::{borrow::Cow, collections::BTreeMap};
 
 use interlock_core::{command::CommandKind, event::ProtectedChange};
 use interlock_facts::{Baseline, CallContext, Quiet, RealDisk};
@@ -19,19 +19,23 @@ pub struct Watched {
     quiet: Option<Quiet>,
     /// Whether those are stored next to the run's log, for the next process.
     keeps: bool,
+    /// Key of the protected paths, if they are the same at every comparison.
+    places: Option<String>,
 }
 
 impl Watched {
     /// Creates the comparison of a gateway, which may see other locations than a client's hooks.
     ///
-    /// A client need not pass its servers all the variables that determine these.
+    /// A client need not pass its servers all the variables that determine these. Every comparison is made with the same context.
     #[must_use]
     pub fn of_gateway(call_context: &CallContext) -> Self {
+        let places = call_context.places_key();
         Self {
-            name: format!("{BASELINE}-{}", call_context.places_key()),
+            name: format!("{BASELINE}-{places}"),
             baseline: None,
             quiet: None,
             keeps: false,
+            places: Some(places),
         }
     }
 
@@ -41,6 +45,7 @@ impl Watched {
             baseline: None,
             quiet: None,
             keeps: true,
+            places: None,
         }
     }
 
@@ -61,9 +66,13 @@ impl Watched {
             // An unreadable file proves nothing, and is replaced.
             kept?.ok().flatten()
         });
+        let places = match &self.places {
+            Some(places) => Cow::Borrowed(places.as_str()),
+            None => Cow::Owned(call_context.places_key()),
+        };
         if quiet
             .as_ref()
-            .is_some_and(|quiet| quiet.holds(call_context, accepted, &disk))
+            .is_some_and(|quiet| quiet.holds(&places, accepted, &disk))
         {
             self.quiet = quiet;
             return Ok(Vec::new());

@@ -99,7 +99,7 @@ fn check(deed: impl FnOnce(&Room), expected: &[&str]) {
     let quiet = room.quiet(&baseline);
     deed(&room);
     // The quick check of a later call never hides what a full comparison finds.
-    let holds = quiet.holds(&room.context(), &BTreeMap::new(), &RealDisk);
+    let holds = quiet.holds(&room.context().places_key(), &BTreeMap::new(), &RealDisk);
     assert!(expected.is_empty() || !holds, "the change does not show");
     let found: Vec<String> = room
         .changed(&baseline)
@@ -311,15 +311,15 @@ fn what_nobody_has_touched_is_seen_from_stamps_alone() {
     let room = Room::new();
     let quiet = room.quiet(&room.take());
     let accepted = BTreeMap::new();
-    assert!(quiet.holds(&room.context(), &accepted, &RealDisk));
+    assert!(quiet.holds(&room.context().places_key(), &accepted, &RealDisk));
     // A full comparison must judge what a person accepts, and any additional place.
     let more = BTreeMap::from([("/x".to_owned(), None)]);
-    assert!(!quiet.holds(&room.context(), &more, &RealDisk));
+    assert!(!quiet.holds(&room.context().places_key(), &more, &RealDisk));
     let elsewhere = CallContext {
         home: None,
         ..room.context()
     };
-    assert!(!quiet.holds(&elsewhere, &accepted, &RealDisk));
+    assert!(!quiet.holds(&elsewhere.places_key(), &accepted, &RealDisk));
 }
 
 #[test]
@@ -334,7 +334,7 @@ fn what_comes_into_a_directory_that_has_just_changed_shows_too() {
     for file in ["home/.zshenv", "p/.envrc", "home/.config/fish/config.fish"] {
         let (_, quiet) = baseline.compare_again(&room.context(), &accepted, &RealDisk, at_ms);
         room.write(file, "x");
-        let holds = |quiet: &Quiet| quiet.holds(&room.context(), &accepted, &RealDisk);
+        let holds = |quiet: &Quiet| quiet.holds(&room.context().places_key(), &accepted, &RealDisk);
         assert!(!quiet.is_some_and(|quiet| holds(&quiet)), "{file}");
         fs::remove_file(room.path(file)).unwrap();
     }

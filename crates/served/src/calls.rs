@@ -1,6 +1,9 @@
 //! Derives the facts of a call to an MCP server's tool, relative to the directory where that server works.
 
-use std::path::{Path, PathBuf};
+use std::{
+    borrow::Cow,
+    path::{Path, PathBuf},
+};
 
 use interlock_confine::{call_context, call_site, file_use};
 use interlock_core::{
@@ -126,8 +129,7 @@ impl Files {
     }
 
     /// Returns the context of a server: relative paths are resolved against the server's own directory.
-    fn context_of(&self, server: &str) -> CallContext {
-        let mut context = self.context.clone();
+    fn context_of(&self, server: &str) -> Cow<'_, CallContext> {
         let known = self
             .servers
             .iter()
@@ -136,12 +138,14 @@ impl Files {
             && let Transport::Stdio(stdio) = &config.transport
             && let Some(cwd) = stdio.cwd.as_deref().and_then(Path::to_str)
         {
-            let below = Path::new(&context.project_root).join(cwd);
+            let below = Path::new(&self.context.project_root).join(cwd);
             if let Some(below) = below.to_str() {
+                let mut context = self.context.clone();
                 below.clone_into(&mut context.site.cwd);
+                return Cow::Owned(context);
             }
         }
-        context
+        Cow::Borrowed(&self.context)
     }
 }
 

@@ -47,11 +47,12 @@ impl Quiet {
 
     /// Returns whether the same comparison would find nothing again.
     ///
-    /// Repeats everything that the comparison asked for; any different answer means no.
+    /// Repeats everything that the comparison asked for; any different answer means no. `places` is the key of the paths that are
+    /// protected now: [`CallContext::places_key`].
     #[must_use]
-    pub fn holds(&self, context: &CallContext, accepted: &Accepted, disk: &dyn Disk) -> bool {
+    pub fn holds(&self, places: &str, accepted: &Accepted, disk: &dyn Disk) -> bool {
         self.accepted == *accepted
-            && self.places == context.places_key()
+            && self.places == places
             && self.answers == {
                 let mut answers = Answers::default();
                 for path in &self.looks {

@@ -35,7 +35,8 @@ enum Looked {
 pub(super) struct Opened {
     who: Caller,
     home: Home,
-    live: Option<CachedRun>,
+    /// Boxed, because it is large and taken out at each question.
+    live: Option<Box<CachedRun>>,
     looked: Looked,
     held: Cached<CallerRun, 3>,
     no_notes: Cached<(), 1>,
@@ -99,7 +100,7 @@ impl Opened {
                 kept.0.catch_up()?;
                 kept
             }
-            _ => Live::open(&self.home, run)?.kept(),
+            _ => Box::new(Live::open(&self.home, run)?.kept()),
         };
         if self.looked == Looked::NotYet {
             self.looked = Looked::Now;
