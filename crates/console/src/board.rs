@@ -154,7 +154,7 @@ fn row(run: RunSummary) -> RunRow {
             waiting: 0,
             damaged: None,
         },
-        Listed::Damaged { why } => RunRow {
+        Listed::Damaged { why } | Listed::Unreachable { why } => RunRow {
             id: run.id,
             name: None,
             workflow: String::new(),

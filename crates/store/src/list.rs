@@ -120,7 +120,7 @@ impl StateDirectory {
                 if projects.is_none_or(is_of) {
                     let listed = match self.joined_card(&id, joined) {
                         Ok(card) => Listed::Known(card),
-                        Err(error) => Listed::Damaged {
+                        Err(error) => Listed::Unreachable {
                             why: error.to_string(),
                         },
                     };

@@ -55,6 +55,11 @@ pub enum Listed {
         /// The reason, with what to do.
         why: String,
     },
+    /// The server that has the run did not answer, or does not show the run to this machine.
+    Unreachable {
+        /// The reason, with what to do.
+        why: String,
+    },
 }
 
 /// Summary of a run that could be read.
@@ -90,7 +95,7 @@ impl RunSummary {
     pub(crate) fn name(&self) -> Option<&str> {
         match &self.listed {
             Listed::Known(card) => card.name.as_deref(),
-            Listed::Damaged { .. } => None,
+            Listed::Damaged { .. } | Listed::Unreachable { .. } => None,
         }
     }
 
@@ -101,7 +106,7 @@ impl RunSummary {
                 let name = card.name.as_deref()?;
                 Some(format!("{}/{name}", card.workflow))
             }
-            Listed::Damaged { .. } => None,
+            Listed::Damaged { .. } | Listed::Unreachable { .. } => None,
         }
     }
 

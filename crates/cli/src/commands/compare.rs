@@ -124,7 +124,7 @@ fn project_of(home: &Home, id: &RunId) -> Result<String, Failure> {
     let all = home.list_runs_where(|run| run == id)?;
     let project = all.iter().find_map(|run| match &run.listed {
         Listed::Known(card) => Some(card.project_root.to_string_lossy().into_owned()),
-        Listed::Damaged { .. } => None,
+        Listed::Damaged { .. } | Listed::Unreachable { .. } => None,
     });
     Ok(project.unwrap_or_default())
 }

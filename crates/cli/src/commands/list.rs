@@ -39,7 +39,7 @@ pub(crate) fn runs(app: &App, args: &ListArgs) -> Done {
     };
     for run in runs {
         let wanted = match &run.listed {
-            Listed::Damaged { .. } => !args.paused,
+            Listed::Damaged { .. } | Listed::Unreachable { .. } => !args.paused,
             Listed::Known(card) => {
                 let is_open = !card.is_over();
                 (args.all && !args.paused) || (is_open && (args.all || of_here(&run)))
@@ -123,6 +123,9 @@ fn shown(app: &App, path: &Path) -> String {
 fn line(home: &Home, run: &RunSummary) -> Value {
     match &run.listed {
         Listed::Damaged { why } => json!({ "run": run.id, "status": "damaged", "message": why }),
+        Listed::Unreachable { why } => {
+            json!({ "run": run.id, "status": "unreachable", "message": why })
+        }
         Listed::Known(card) => {
             let mut line = known(run, card);
             if !card.is_over() && home.is_durable(&run.id) {
@@ -170,10 +173,10 @@ fn of_steps(home: &Home, run: &RunId, line: &mut Value) -> Result<(), Failure> {
 fn sentence(app: &App, line: &Value) -> String {
     let get = |key: &str| line.get(key).and_then(Value::as_str).unwrap_or_default();
     let id = app.output.styled(Style::Bold, get("run"));
-    if get("status") == "damaged" {
+    if let status @ ("damaged" | "unreachable") = get("status") {
         return format!(
             "{id}  {}  {}",
-            app.output.styled(Style::Red, "damaged"),
+            app.output.styled(Style::Red, status),
             get("message")
         );
     }

@@ -121,12 +121,16 @@ impl<'a> Looker<'a> {
     fn see(&mut self, run: &RunSummary, look: &mut Look) {
         let card = match &run.listed {
             Listed::Known(card) => card,
-            Listed::Damaged { why } => {
+            Listed::Damaged { why } | Listed::Unreachable { why } => {
+                let status = match run.listed {
+                    Listed::Unreachable { .. } => "unreachable",
+                    Listed::Known(_) | Listed::Damaged { .. } => "damaged",
+                };
                 look.rows.push(Row {
                     run: run.id.clone(),
                     workflow: why.clone(),
                     state: String::new(),
-                    status: "damaged".to_owned(),
+                    status: status.to_owned(),
                     client: String::new(),
                     created_ms: look.now_ms,
                     over: true,

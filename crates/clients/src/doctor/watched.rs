@@ -26,7 +26,7 @@ pub(super) fn checks(examination: &Examination) -> Vec<Check> {
     };
     let ours = |run: &RunSummary| match &run.listed {
         Listed::Known(card) => !card.is_over() && roots.contains(&card.project_root.as_path()),
-        Listed::Damaged { .. } => false,
+        Listed::Damaged { .. } | Listed::Unreachable { .. } => false,
     };
     let open = runs.into_iter().filter(ours);
     open.flat_map(|run| {

@@ -106,7 +106,7 @@ fn project_of(home: &Home, log: &RunLog) -> Result<PathBuf, StoreError> {
     let own = home.list_runs_where(|run| run == log.run())?.pop();
     Ok(match own.map(|run| run.listed) {
         Some(Listed::Known(card)) => card.project_root,
-        Some(Listed::Damaged { .. }) | None => PathBuf::new(),
+        Some(Listed::Damaged { .. } | Listed::Unreachable { .. }) | None => PathBuf::new(),
     })
 }
 

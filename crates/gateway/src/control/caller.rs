@@ -315,7 +315,7 @@ impl Control {
         let open = runs.into_iter().filter(|run| match &run.listed {
             Listed::Known(card) => card.project_root == self.project_root && !card.is_over(),
             // The run itself cannot tell its client; it affects nobody else.
-            Listed::Damaged { .. } => {
+            Listed::Damaged { .. } | Listed::Unreachable { .. } => {
                 damaged == Damaged::OfWhomItNames && self.may_be_ours(&run.id)
             }
         });
@@ -362,4 +362,47 @@ impl Control {
 fn is_alive(process: &ClientProcess) -> bool {
     let found = interlock_clients::process::look(process.pid);
     found.is_some_and(|found| found.client == *process)
+}
+
+#[cfg(test)]
+mod tests {
+    use interlock_core::names::Digest;
+    use interlock_store::{ClientProcess, Note, NotedTool, SessionKey};
+
+    use super::Caller;
+
+    #[test]
+    fn only_a_note_with_the_process_of_the_client_is_of_it() {
+        let process = |pid: u32| ClientProcess {
+            pid,
+            started: "1".to_owned(),
+        };
+        let caller = |of: Option<ClientProcess>| Caller {
+            note: Some(Note {
+                session: SessionKey::of_any_client("s"),
+                run: None,
+                project_root: "/p".into(),
+                agent: None,
+                process: of,
+                call: None,
+                tool: NotedTool::served("look"),
+                digest: Digest::new("d"),
+                asked: false,
+                question: None,
+                unattended: false,
+                judged: None,
+                at_ms: 0,
+            }),
+        };
+        for (noted, client, is_of) in [
+            (Some(process(1)), Some(process(1)), true),
+            (Some(process(1)), Some(process(2)), false),
+            (Some(process(1)), None, false),
+            (None, Some(process(1)), false),
+            (None, None, false),
+        ] {
+            assert_eq!(caller(noted).is_of(client.as_ref()), is_of);
+        }
+        assert!(!Caller::default().is_of(None));
+    }
 }

@@ -81,6 +81,13 @@ impl Machine {
         Err(String::from_utf8(output.stderr).unwrap())
     }
 
+    /// Lists the runs of the project, of which there is one.
+    fn listed(&self) -> Value {
+        let mut command = self.command(&self.program);
+        let output = command.args(["runs", "--json"]).output().unwrap();
+        serde_json::from_slice(&output.stdout).unwrap()
+    }
+
     fn hook(&self, input: &Value) -> String {
         let mut command = self.command(&self.program);
         command.args(["hook", "claude-code"]);
@@ -243,6 +250,15 @@ fn hooks_of_two_machines_are_decided_by_the_server() {
     let secret = tokens[0].rsplit('.').next().unwrap();
     assert!(!why.contains(secret), "{why}");
     assert_eq!(fleet.verified(&run), count);
+    let listed = first.listed();
+    assert_eq!(listed["status"], "unreachable", "{listed}");
+    assert!(
+        listed["message"]
+            .as_str()
+            .unwrap()
+            .contains("store_unreachable"),
+        "{listed}"
+    );
     // An agent may not read the token on its machine; that is refused before the server is asked.
     let joined = state.join(format!("runs/{run}/joined.json"));
     assert!(fs::read_to_string(&joined).unwrap().contains(secret));

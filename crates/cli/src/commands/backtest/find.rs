@@ -230,7 +230,7 @@ pub(crate) fn project_of(home: &Home, id: &RunId) -> Result<Option<String>, Fail
     let all = home.list_runs_where(|run| run == id)?;
     Ok(all.iter().find_map(|run| match &run.listed {
         Listed::Known(card) => Some(card.project_root.to_string_lossy().into_owned()),
-        Listed::Damaged { .. } => None,
+        Listed::Damaged { .. } | Listed::Unreachable { .. } => None,
     }))
 }
 

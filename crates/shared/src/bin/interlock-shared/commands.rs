@@ -216,7 +216,7 @@ fn runs(target: &Target) -> Done {
                 }
                 (text, value)
             }
-            Listed::Damaged { why } => {
+            Listed::Damaged { why } | Listed::Unreachable { why } => {
                 let text = format!("{} damaged: {why}", run.id);
                 (text, json!({ "run": run.id, "damaged": why }))
             }
