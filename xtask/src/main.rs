@@ -21,6 +21,7 @@ mod npm;
 mod package;
 mod pip;
 mod plugins;
+mod scratch;
 mod setup;
 #[cfg(unix)]
 mod signals;

@@ -7,6 +7,7 @@ use anyhow::{Context as _, Result, bail};
 use crate::{
     console,
     lint::{self, Compiler},
+    scratch::Scratch,
     setup,
     steps::Steps,
     tools,
@@ -25,7 +26,7 @@ const END_TO_END: &[&str] = &[
     "packages::",
 ];
 /// Number of days in which each of [`END_TO_END`] runs once.
-const PARTS: u64 = 8;
+const PARTS: u64 = 12;
 /// The folders that `interlock test` runs.
 const CASES: &[&str] = &["tests/cases", "workflows"];
 
@@ -67,6 +68,7 @@ pub(crate) fn run(arguments: &[&str]) -> Result<ExitCode> {
 }
 
 fn tests(steps: &mut Steps, played: Played, compiler: Compiler) -> Result<()> {
+    let scratch = Scratch::new()?;
     // Another profile or other features would build everything a second time.
     let call = ["--locked", "--workspace", "--no-fail-fast"];
     if tools::cargo_has("nextest") {
@@ -75,7 +77,8 @@ fn tests(steps: &mut Steps, played: Played, compiler: Compiler) -> Result<()> {
         let run = |filter: &str| {
             let mut run = tools::cargo(&["nextest", "run"]);
             run.args(call)
-                .args(["--test-threads", &threads.to_string(), "-E", filter]);
+                .args(["--test-threads", &threads.to_string(), "-E", filter])
+                .env("TMPDIR", scratch.path());
             compiler.compile(&mut run);
             run
         };
@@ -103,7 +106,7 @@ fn tests(steps: &mut Steps, played: Played, compiler: Compiler) -> Result<()> {
         return Ok(());
     }
     let mut run = tools::cargo(&["test"]);
-    run.args(call);
+    run.args(call).env("TMPDIR", scratch.path());
     compiler.compile(&mut run);
     if played == Played::Quick {
         run.arg("--");
