@@ -1,7 +1,8 @@
 //! Compares graphs with SPIN, rumur and TLC: each finds the same number of states and steps, and none a shorter path to
 //! the state furthest from the first; rumur is asked for that path only in the whole test.
 //!
-//! The graphs of many machines are one model: it begins in a state before all of them.
+//! The graphs of many machines are one model: it begins in a state before all of them. In the whole test, `INTERLOCK_SEED` and
+//! `INTERLOCK_MODELS` select a part: the seed after which the machines begin, and the number of models of ten machines.
 
 use std::{
     collections::{BTreeSet, VecDeque},
@@ -256,9 +257,15 @@ fn compare(exported: &Exported, jar: &Path, whole: bool) {
 fn other_checkers_find_as_many_states_and_steps() {
     let Some(jar) = checkers() else { return };
     let whole = sample::is_whole();
-    let (models, machines) = if whole { (100, 10) } else { (1, 2) };
-    let mut seed = 0;
+    let number = |name: &str| std::env::var(name).ok().and_then(|text| text.parse().ok());
+    let (models, machines, mut seed) = if whole {
+        let models = number("INTERLOCK_MODELS").unwrap_or(100);
+        (models, 10, number("INTERLOCK_SEED").unwrap_or(0))
+    } else {
+        (1, 2, 0)
+    };
     for _ in 0..models {
+        println!("to play the next model again: INTERLOCK_SEED={seed} INTERLOCK_MODELS=1");
         compare(&Exported::of_machines(&mut seed, machines), &jar, whole);
     }
 }
