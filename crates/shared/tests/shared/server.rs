@@ -247,11 +247,15 @@ impl OwnServer {
         Some(own)
     }
 
-    /// Kills the server at once.
+    /// Kills the server at once, with the processes of its connections, which would answer one more command each.
     pub(crate) fn kill(&self) {
         let mut process = self.process.lock().unwrap();
+        let of_connections = children(process.id());
         process.kill().unwrap();
         process.wait().unwrap();
+        let mut kill = Command::new("kill");
+        // Some have ended by themselves.
+        let _ = kill.arg("-KILL").args(of_connections).output();
     }
 
     /// Starts it again, as soon as the last process of the killed one has exited.
@@ -264,6 +268,19 @@ impl OwnServer {
             answers(&self.place)
         });
     }
+}
+
+/// Returns the ids of the processes that a process has started.
+fn children(of: u32) -> Vec<String> {
+    let of = of.to_string();
+    let ids = fs::read_dir("/proc").unwrap().filter_map(|entry| {
+        let id = entry.ok()?.file_name().into_string().ok()?;
+        let stat = fs::read_to_string(format!("/proc/{id}/stat")).ok()?;
+        // The name before the closing parenthesis may contain anything; the parent is the second field after it.
+        let (_, fields) = stat.rsplit_once(") ")?;
+        (fields.split(' ').nth(1) == Some(&of)).then_some(id)
+    });
+    ids.collect()
 }
 
 impl Drop for OwnServer {
