@@ -33,8 +33,6 @@ use crate::{
 
 /// How long servers may take to end with the gateway; then they are left to the system.
 const END_TIME: Duration = Duration::from_secs(4);
-/// Maximum number of open connections.
-const CONNECTIONS_MAX: usize = 20_000;
 /// How long a client may take to send the head of a request.
 const HEAD_TIME: Duration = Duration::from_secs(15);
 /// How long a client may leave written data unread.
@@ -156,6 +154,7 @@ pub struct Listening {
     listener: TcpListener,
     address: SocketAddr,
     house: Arc<ServerState>,
+    connections_max: usize,
     grace: Duration,
 }
 
@@ -175,6 +174,7 @@ pub async fn listen(
     let failed = |source| ServeError::Listen { address, source };
     let listener = TcpListener::bind(address).await.map_err(failed)?;
     let address = listener.local_addr().map_err(failed)?;
+    let connections_max = settings.limits.connections_max;
     let house = ServerState::new(
         sessions,
         address,
@@ -187,6 +187,7 @@ pub async fn listen(
         listener,
         address,
         house: Arc::new(house),
+        connections_max,
         grace: settings.grace,
     })
 }
@@ -201,7 +202,7 @@ impl Listening {
     /// Serves until `stop`, then drains open requests within the grace period.
     pub async fn run(self, stop: impl Future<Output = ()>) {
         let graceful = GracefulShutdown::new();
-        let permits = Arc::new(Semaphore::new(CONNECTIONS_MAX));
+        let permits = Arc::new(Semaphore::new(self.connections_max));
         let service = router(Arc::clone(&self.house));
         let tidying = tokio::spawn(tidy(Arc::clone(&self.house)));
         tokio::pin!(stop);

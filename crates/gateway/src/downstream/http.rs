@@ -64,6 +64,8 @@ pub struct Limits {
     pub requests_max: usize,
     /// Limit of open sessions.
     pub sessions_max: usize,
+    /// Limit of open connections; further ones wait until one is closed.
+    pub connections_max: usize,
     /// Idle time after which a session is closed.
     pub idle: Duration,
     /// Idle time after which a session makes room for a new one when the limit is reached.
@@ -80,6 +82,7 @@ impl Default for Limits {
             message_bytes_max: 32 * 1024 * 1024,
             requests_max: 1_000,
             sessions_max: 10_000,
+            connections_max: 20_000,
             idle: Duration::from_secs(1_800),
             rest: Duration::from_secs(30),
             request_time: Duration::from_secs(60),

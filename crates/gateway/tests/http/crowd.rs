@@ -2,9 +2,14 @@
 
 use std::sync::Arc;
 
-use tokio::task::JoinSet;
+use interlock_gateway::serve::Limits;
+use tokio::{
+    io::{AsyncReadExt, AsyncWriteExt},
+    net::TcpStream,
+    task::JoinSet,
+};
 
-use crate::http::world::{World, call, json_of, modern};
+use crate::http::world::{Rules, World, call, json_of, modern, soon};
 
 const CLIENTS: u64 = 200;
 const CALLS: u64 = 5;
@@ -39,4 +44,35 @@ async fn two_hundred_clients_get_their_own_answers() {
     while let Some(done) = clients.join_next().await {
         done.unwrap();
     }
+}
+
+/// Sends a request that is refused, and returns the first bytes of its answer.
+async fn refused(connection: &mut TcpStream) -> String {
+    let request = b"PUT /mcp HTTP/1.1\r\nhost: 127.0.0.1\r\ncontent-length: 0\r\n\r\n";
+    connection.write_all(request).await.unwrap();
+    let mut read = vec![0; 65_536];
+    let length = soon(connection.read(&mut read)).await.unwrap();
+    String::from_utf8_lossy(&read[..length]).into_owned()
+}
+
+#[tokio::test]
+async fn a_connection_beyond_the_limit_waits_until_another_one_is_closed() {
+    let world = World::with(Rules {
+        limits: Limits {
+            connections_max: 1,
+            ..Rules::default().limits
+        },
+        ..Rules::default()
+    })
+    .await;
+    let mut first = TcpStream::connect(world.address).await.unwrap();
+    assert!(refused(&mut first).await.starts_with("HTTP/1.1 405"));
+    let mut second = TcpStream::connect(world.address).await.unwrap();
+    let waiting = tokio::spawn(async move { refused(&mut second).await });
+    for _ in 0..20 {
+        assert!(refused(&mut first).await.starts_with("HTTP/1.1 405"));
+    }
+    assert!(!waiting.is_finished());
+    drop(first);
+    assert!(soon(waiting).await.unwrap().starts_with("HTTP/1.1 405"));
 }
