@@ -19,3 +19,31 @@ pub fn file_use(tool: &str, set: Option<&ToolConfig>, input: &Value, read_only: 
         sure: true,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use interlock_facts::TextUse;
+    use interlock_project::ToolConfig;
+    use serde_json::json;
+
+    use super::file_use;
+
+    #[test]
+    fn everything_that_is_configured_counts() {
+        let words = |word: &str| vec![word.to_owned()];
+        let set = ToolConfig {
+            reads: words("from"),
+            writes: words("to"),
+            removes: words("old"),
+            content: Some("text".to_owned()),
+            command: Some("line".to_owned()),
+        };
+        let found = file_use("move", Some(&set), &json!({}), false);
+        assert_eq!(found.reads, ["from"]);
+        assert_eq!(found.writes, ["to"]);
+        assert_eq!(found.removes, ["old"]);
+        assert!(matches!(found.text, TextUse::Whole(name) if name == "text"));
+        assert_eq!(found.line.as_deref(), Some("line"));
+        assert!(found.sure);
+    }
+}

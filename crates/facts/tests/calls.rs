@@ -263,6 +263,36 @@ fn a_shell_line_writes_where_the_disk_says() {
 }
 
 #[test]
+fn a_copied_pattern_that_matches_a_directory_writes_anything_below_the_target() {
+    let disk = || {
+        GivenDisk::empty()
+            .with("/p", "conf.txt", "")
+            .with("/p", "out/a", "")
+    };
+    let written = |disk: &GivenDisk| {
+        let input = json!({ "command": "cp -r conf* out/" });
+        let proposal = Proposal {
+            id: CallId::from("1"),
+            tool: "T",
+            common: None,
+            shape: SHELL,
+            input: &input,
+            doubled: None,
+            agent: None,
+            branch: None,
+        };
+        let writes = facts(proposal, &CallContext::of_project("/p"), disk)
+            .facts
+            .writes;
+        let paths = writes.into_iter().map(|write| write.relative);
+        paths.collect::<Vec<_>>()
+    };
+    let whole = Some("out".to_owned());
+    assert!(!written(&disk()).contains(&whole));
+    assert!(written(&disk().with("/p", "confdir/x", "")).contains(&whole));
+}
+
+#[test]
 fn a_directory_left_is_named_as_written() {
     let outside = |line: &str| found(SHELL, &json!({ "command": line })).outside_directories;
     assert_eq!(outside("cd .. && ls"), [".."]);

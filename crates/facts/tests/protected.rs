@@ -219,6 +219,8 @@ fn shell_lines_touch_no_protected_thing() {
         "codex --dangerously-bypass-hook-trust exec x",
         "cd .claude && echo x > settings.json",
         "find .claude -name '*.json' -delete",
+        // Three levels below the directory that is protected.
+        "find ~ -name run.db -delete",
         "sed -i s/a/b/ .claude/settings.json",
         "chmod 777 ~/.ssh",
     ];

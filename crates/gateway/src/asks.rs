@@ -251,6 +251,45 @@ mod tests {
     }
 
     #[test]
+    fn each_request_needs_a_permission_of_its_own() {
+        let none = Asks {
+            elicitation: false,
+            sampling: false,
+            roots: false,
+        };
+        let permissions = [
+            (
+                ELICITATION,
+                Asks {
+                    elicitation: true,
+                    ..none
+                },
+            ),
+            (
+                SAMPLING,
+                Asks {
+                    sampling: true,
+                    ..none
+                },
+            ),
+            (
+                ROOTS,
+                Asks {
+                    roots: true,
+                    ..none
+                },
+            ),
+        ];
+        for (permitted, may) in permissions {
+            let asker = Asker { may, ..asker("s") };
+            for method in [ELICITATION, SAMPLING, ROOTS] {
+                let passes = marked(&asker, method, None).is_ok();
+                assert_eq!(passes, method == permitted, "{permitted} {method}");
+            }
+        }
+    }
+
+    #[test]
     fn words_in_interlocks_name_are_refused_wherever_they_stand() {
         for text in [
             "Interlock: may it go on?",

@@ -344,22 +344,31 @@ fn a_named_socket_is_reached_and_no_other() {
         for make in [Trial::no_write, Trial::writing] {
             let trial = Trial::new(user);
             let bind = |name: &str| std::os::unix::net::UnixListener::bind(trial.path(name));
-            let _daemons = ["outside/named", "outside/other", "project/inside"].map(bind);
-            for name in ["outside/named", "outside/other", "project/inside"] {
+            // One is bound by another path than the one that names it.
+            std::os::unix::fs::symlink(trial.path("outside"), trial.path("way")).unwrap();
+            let bound = [
+                "outside/named",
+                "outside/other",
+                "project/inside",
+                "way/far",
+            ];
+            let _daemons = bound.map(bind);
+            for name in bound {
                 let path = trial.path(name);
                 fs::set_permissions(path, fs::Permissions::from_mode(0o777)).unwrap();
             }
-            let line = "for one in {outside}/named {outside}/other {project}/inside; do \
+            let line = "for one in {outside}/named {outside}/other {project}/inside {outside}/far; do \
                         {try} unix $one 2>/dev/null && echo reached || echo kept; done";
             let mut plan = make(&trial, line);
             assert_eq!(
                 trial.run(&plan, Level::Full).stdout,
-                "kept\nkept\nkept\n",
+                "kept\nkept\nkept\nkept\n",
                 "{user:?}"
             );
-            plan.confinement.as_mut().unwrap().sockets = vec![trial.path("outside/named")];
+            let named = ["outside/named", "outside/far"];
+            plan.confinement.as_mut().unwrap().sockets = named.map(|name| trial.path(name)).into();
             let outcome = trial.run(&plan, Level::Full);
-            assert_eq!(outcome.stdout, "reached\nkept\nkept\n", "{user:?}");
+            assert_eq!(outcome.stdout, "reached\nkept\nkept\nreached\n", "{user:?}");
             assert_eq!(outcome.ended.unwrap().level, Level::Full);
         }
     }

@@ -261,6 +261,10 @@ mod tests {
         assert_ne!(kept(r#"{"disableAllHooks": true}"#), "");
         assert_ne!(kept(r#"{"permissions": {"deny": ["x"]}}"#), "");
         assert_ne!(
+            kept(r#"{"projects": {"/p": {"permissions": {"deny": ["x"]}}}}"#),
+            ""
+        );
+        assert_ne!(
             kept(r#"{"projects": {"/p": {"mcpServers": {"a": {}}}}}"#),
             ""
         );

@@ -80,3 +80,29 @@ impl SessionPolicy for Counting {
         self.inner.changed()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use interlock_core::names::CallId;
+
+    use super::{CallDecision, Counting, Metrics, Ticket};
+    use crate::governor_queue::Nobody;
+
+    #[test]
+    fn a_call_that_no_run_judged_is_not_counted() {
+        let metrics = Metrics::default();
+        let counting = Counting {
+            inner: Box::new(Nobody),
+            metrics: metrics.clone(),
+        };
+        let pass = |call: Option<&str>| {
+            counting.count(CallDecision::Pass(Ticket {
+                call: call.map(CallId::new),
+                bytes_max: None,
+            }));
+            metrics.counted().verdicts.get("allowed").copied()
+        };
+        assert_eq!(pass(None), None);
+        assert_eq!(pass(Some("1")), Some(1));
+    }
+}

@@ -56,6 +56,9 @@ async fn what_is_not_a_request_of_ours_is_refused() {
             case["status"],
             "{name}"
         );
+        let allow = response.headers().get("allow");
+        let allow = allow.map(|value| value.to_str().unwrap());
+        assert_eq!(allow, case["allow"].as_str(), "{name}");
         let body = json_of(response).await;
         assert_eq!(body["error"]["code"], case["code"], "{name}: {body}");
         if let Some(id) = case.get("id") {

@@ -1,5 +1,10 @@
 //! The behavior of the gateway's own connection to a server over HTTP.
 
+use std::sync::{
+    Arc,
+    atomic::{AtomicUsize, Ordering},
+};
+
 use interlock_gateway::{
     message::{Envelope, Id, Outcome},
     upstream::http::{HttpServer, Speaks},
@@ -107,6 +112,34 @@ async fn an_answer_that_broke_off_is_fetched() {
     ask(&link, 2, "tools/call", json!({"name": "x"})).await;
     assert_eq!(next(&mut link).await, "notifications/progress");
     assert_eq!(next(&mut link).await, json!({"late": true}));
+}
+
+#[tokio::test]
+async fn an_answer_is_fetched_from_the_last_event_although_a_stream_had_none() {
+    let fetched = Arc::new(AtomicUsize::new(0));
+    let count = Arc::clone(&fetched);
+    let mut server =
+        Server::play(
+            move |asked| match (asked.http.as_str(), asked.header("last-event-id")) {
+                ("GET", Some("7")) if count.fetch_add(1, Ordering::SeqCst) == 0 => {
+                    Says::Events(&[": nothing yet\n\n"], Then::Ends)
+                }
+                ("GET", Some("7")) => Says::Events(
+                    &["data: {\"jsonrpc\":\"2.0\",\"id\":2,\"result\":{\"late\":true}}\n\n"],
+                    Then::Ends,
+                ),
+                ("GET", _) => Says::Status(405, &[]),
+                _ => with_session(asked, |_| {
+                    Says::Events(&["id: 7\nretry: 1\ndata:\n\n"], Then::Ends)
+                }),
+            },
+        )
+        .await;
+    let mut link = server.connect(Speaks::Any);
+    begin(&mut link, &mut server).await;
+    ask(&link, 2, "tools/call", json!({"name": "x"})).await;
+    assert_eq!(next(&mut link).await, json!({"late": true}));
+    assert_eq!(fetched.load(Ordering::SeqCst), 2);
 }
 
 #[tokio::test]

@@ -205,3 +205,28 @@ impl Message {
         })
     }
 }
+
+#[cfg(test)]
+#[expect(clippy::unwrap_used, reason = "a failed test panics")]
+mod tests {
+    use super::{Channel, Message, STARTS_MAX};
+
+    #[test]
+    fn after_too_many_starts_nothing_is_known() {
+        let mut channel = Channel::open().unwrap();
+        let note = |channel: &mut Channel, number: usize, end: Option<Option<u8>>| {
+            let mut id = [0; 16];
+            id[..8].copy_from_slice(&number.to_le_bytes());
+            channel.note(&Message { id, at: 0, end });
+        };
+        for number in 0..STARTS_MAX {
+            note(&mut channel, number, None);
+            note(&mut channel, number, Some(Some(0)));
+        }
+        assert!(channel.seen.iter().all(|seen| seen.exit == Some(0)));
+        note(&mut channel, STARTS_MAX, None);
+        let seen = channel.finish();
+        assert_eq!(seen.len(), STARTS_MAX);
+        assert!(seen.iter().all(|seen| seen.exit.is_none()));
+    }
+}

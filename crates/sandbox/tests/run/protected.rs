@@ -211,6 +211,27 @@ fn a_long_way_of_links_is_followed_as_far_as_the_system_does() {
 }
 
 #[test]
+fn the_end_of_the_longest_way_of_links_is_put_back() {
+    /// Number of links that Linux follows in one path.
+    const LINKS_MAX: usize = 40;
+    for user in users() {
+        let trial = protected_trial(user);
+        let project = trial.path("project");
+        fs::write(project.join("l0"), "good\n").unwrap();
+        for number in 1..LINKS_MAX {
+            let name = format!("l{number}");
+            std::os::unix::fs::symlink(format!("l{}", number - 1), project.join(name)).unwrap();
+        }
+        std::os::unix::fs::symlink(format!("l{}", LINKS_MAX - 1), project.join(".npmrc")).unwrap();
+        let mut plan = trial.writing("echo evil > l0");
+        trial.protect(&mut plan, &[".npmrc"]);
+        let ended = trial.run(&plan, Level::Full).ended.unwrap();
+        let read = fs::read_to_string(project.join(".npmrc")).unwrap();
+        assert_eq!(read, "good\n", "{:?}", ended.changed);
+    }
+}
+
+#[test]
 fn a_place_below_a_protected_directory_stays_open() {
     for user in users() {
         for level in [Level::Full, Level::Files] {

@@ -243,6 +243,20 @@ fn sockets(name: &str, words: &[String]) -> Option<Answer> {
         "unix" => ok(UnixStream::connect(word).map(drop)),
         "unix-bind" => ok(UnixListener::bind(word).map(drop)),
         "unix-datagram" => ok(UnixDatagram::unbound().map(drop)),
+        // The kernel makes a pair of datagrams of it.
+        "pair-raw" => {
+            let mut pair = [0_i32; 2];
+            let place = pair.as_mut_ptr() as usize;
+            let words = [
+                libc::AF_UNIX as usize,
+                libc::SOCK_RAW as usize,
+                0,
+                place,
+                0,
+                0,
+            ];
+            done(call(libc::SYS_socketpair, words))
+        }
         "pair-datagram" => ok(UnixDatagram::pair().map(drop)),
         "pair" => ok(UnixStream::pair().map(drop)),
         "abstract" => ok(SocketAddr::from_abstract_name(word)

@@ -94,6 +94,13 @@ fn other_arguments_are_shown_by_name_and_secrets_are_not() {
     assert!(shown.ends_with("body:\n  one\n  two"), "{shown}");
     let mine = Arguments::of(json!({"api_key": "x", "n": 1})).unwrap();
     assert_eq!(mine.summary(&Secrets::default()), "api_key: [secret]\nn: 1");
+    // A known secret is hidden wherever it stands.
+    let secrets = Secrets::known(["correct horse".to_owned()]);
+    let known = Arguments::of(json!({"note": "a correct horse"})).unwrap();
+    assert_eq!(known.summary(&secrets), "note: a [secret]");
+    let request = json!({"url": "https://example.com/", "body": "a correct horse"});
+    let shown = summary(&room, Tool::HttpRequest, &request);
+    assert!(shown.ends_with("body: a [secret]"), "{shown}");
 }
 
 #[test]
