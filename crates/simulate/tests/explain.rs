@@ -22,7 +22,11 @@ states:
   writes:
     allowed_tools: [Read, Edit, Write, Bash]
     blocked_env: [PROD_DB_URL]
-    on: {NEXT: {invoke: sub, on_complete: end, on_fail: end}}
+    on: {NEXT: {invoke: sub, on_complete: end, on_fail: end}, BUILD: builds}
+  builds:
+    allowed_tools: [Read, Edit, Bash]
+    allowed_commands: [./build.sh]
+    on: {NEXT: end}
   end: {type: final}
 machines:
   sub:
@@ -134,7 +138,7 @@ fn every_kind_of_state_can_be_asked() {
     assert_eq!(code("writes/sub/inner"), Ok(Some("shell_write")));
     assert_eq!(
         code("nowhere"),
-        Err("`w` has no state `nowhere`; it has reads, tests, writes, end".to_owned())
+        Err("`w` has no state `nowhere`; it has reads, tests, writes, builds, end".to_owned())
     );
 }
 
@@ -236,6 +240,14 @@ fn entries_of_the_person_open_privilege_and_system_where_tools_may_write() {
     }
     for line in ["sudo systemctl stop app", "sudo ls", "apt-get remove jq"] {
         assert_eq!(code("writes", line, &setting), refused, "{line}");
+    }
+    // The whole line runs unconfined, and a listed command may do anything.
+    for (line, expected) in [
+        ("./build.sh", None),
+        ("sudo systemctl restart app", None),
+        ("sudo systemctl restart app; ./build.sh", refused),
+    ] {
+        assert_eq!(code("builds", line, &setting), expected, "{line}");
     }
     // Such an entry permits nothing else.
     assert_eq!(

@@ -151,6 +151,11 @@ fn an_agent_has_the_tools_it_is_given_and_no_more() {
             "mcp_servers: [{name: s, enabled: false, config: {command: x}}, {name: t, config: {command: x}}]",
             &["mcp__t__*"],
         ),
+        // A name that is no word of a tool's name is changed in the same way everywhere.
+        (
+            "tools: [{name: my.server/search}], mcp_servers: [{name: my.server, config: {command: x}}]",
+            &["mcp__my-server__search", "mcp__my-server__*"],
+        ),
     ] {
         assert_eq!(allowed(assistant), wanted, "{assistant}");
     }

@@ -1,6 +1,8 @@
 //! Reading YAML and JSON without loss and without panics.
 
-use interlock_formats::{NoWorkflows, Source, check, fit_arguments, load, render, schema_fault};
+use interlock_formats::{
+    NoWorkflows, Source, Workflows, check, fit_arguments, load, render, schema_fault,
+};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
@@ -177,6 +179,43 @@ fn parents_without_end_are_refused() {
     }
     let found = check(&Source::new("x.yaml", "extends: '0'\n"), &Endless);
     assert_eq!(found[0].code, "too_deep", "{}", render(&found, false));
+}
+
+#[test]
+fn files_of_one_text_in_two_folders_refer_to_their_own_neighbours() {
+    /// Workflows in two folders; `./next` is another one in each.
+    struct Folders;
+    impl Workflows for Folders {
+        fn find(&self, _: &str) -> Option<Result<Source, String>> {
+            None
+        }
+        fn resolve(&self, from: &Source, wanted: &str) -> Option<Result<Source, String>> {
+            let folder = from.name.split_once('/').map_or("", |(folder, _)| folder);
+            let name = match wanted.strip_prefix("./") {
+                Some(rest) if folder.is_empty() => rest.to_owned(),
+                Some(rest) => format!("{folder}/{rest}"),
+                None => return None,
+            };
+            let text = match name.as_str() {
+                "one/same" | "two/same" => CALLS_NEXT.to_owned(),
+                "one/next" => said_by("first"),
+                "two/next" => said_by("second"),
+                _ => return None,
+            };
+            Some(Ok(Source::new(name, text)))
+        }
+    }
+    const CALLS_NEXT: &str =
+        "start-at: a\nstates:\n  a: {tool: sub-flow, arguments: {workflow: ./next}}\n";
+    fn said_by(word: &str) -> String {
+        format!("start-at: a\nstates:\n  a: {{tool: bash, arguments: {{command: echo {word}}}}}\n")
+    }
+    let text = "start-at: a\nstates:\n  a: {tool: sub-flow, arguments: {workflow: ./one/same}, next: b}\n  b: {tool: sub-flow, arguments: {workflow: ./two/same}}\n";
+    let loaded = load(&Source::new("top", text), None, &Folders).unwrap();
+    let machine = serde_json::to_string(&loaded.machine).unwrap();
+    for word in ["first", "second"] {
+        assert!(machine.contains(&format!("echo {word}")), "{machine}");
+    }
 }
 
 #[test]
