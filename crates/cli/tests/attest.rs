@@ -71,6 +71,35 @@ fn a_run_is_attested_and_a_merge_is_let_in() {
 }
 
 #[test]
+fn it_says_how_many_tests_were_left_out() {
+    const REPORT: &str = r#"<testsuite><testcase name="a"/><testcase name="b"/>
+<testcase name="c"><skipped/></testcase></testsuite>"#;
+    // The tests write their report, so their state may write.
+    let flow = scene::FLOW
+        .replace("[Read, Bash]", "[Read, Edit, Bash]")
+        .replace(
+            "{command: npm test}",
+            "{command: npm test, report: report.xml, none_removed: false}",
+        );
+    let scene = Scene::under(&flow);
+    let script = format!("cat >report.xml <<'E'\n{REPORT}\nE\nexit \"${{CODE:-0}}\"");
+    scene.room.script("bin/npm", &script).unwrap();
+    scene.room.write(".gitignore", "report.xml\n").unwrap();
+    scene.commit_all("ignored");
+    scene.work();
+    scene.finish();
+    scene.commit_all("work");
+    scene.attest(&[]);
+    let key = scene.public.to_str().unwrap();
+    let json = scene.verified(&["--key", key, "--json"]);
+    let json: Value = serde_json::from_str(&json).unwrap();
+    let evidence = &json["statement"]["predicate"]["evidence"][0];
+    assert_eq!(evidence["report"]["passed"], 2, "{json}");
+    assert_eq!(evidence["report"]["failed"], 0, "{json}");
+    assert_eq!(evidence["report"]["skipped"], 1, "{json}");
+}
+
+#[test]
 fn it_is_checked_where_there_is_no_run_and_no_repository() {
     let scene = Scene::worked();
     scene.attest(&[]);

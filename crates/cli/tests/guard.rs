@@ -5,8 +5,8 @@ use std::{
     process::{Output, Stdio},
 };
 
-use interlock_testkit::{interlock::Interlock, room::Room};
-use serde_json::Value;
+use interlock_testkit::{interlock::Interlock, mcp::stdio::Client, room::Room};
+use serde_json::{Value, json};
 
 const INTERLOCK: &str = env!("CARGO_BIN_EXE_interlock");
 
@@ -162,11 +162,15 @@ fn an_agent_of_a_step_that_is_over_may_do_nothing() {
     hook.stdin(fs::File::open(room.path("input")).unwrap());
     let output = hook.output().unwrap();
     assert_eq!(output.status.code(), Some(2));
-    assert!(
-        said(&output).contains("the step that this agent was started by is over"),
-        "{}",
-        said(&output)
-    );
+    let over = "the step that this agent was started by is over";
+    assert!(said(&output).contains(over), "{}", said(&output));
+    // So does a gateway that its client starts.
+    let mut gateway = room.command(INTERLOCK);
+    gateway.arg("gateway").env("INTERLOCK_GUARD", credential);
+    let (mut client, _) = Client::open(gateway, "2025-11-25", &json!({})).unwrap();
+    let call = json!({"name": "interlock_get_state", "arguments": {}});
+    let answer = client.request("tools/call", &call).unwrap();
+    assert!(answer.to_string().contains(over), "{answer}");
 }
 
 #[test]

@@ -258,6 +258,19 @@ fn all_clients_are_put_in_and_taken_out_again() {
 }
 
 #[test]
+fn the_person_may_keep_what_codex_trusts_to_herself() {
+    for (word, says) in [
+        (None, "`codex` is not on the PATH"),
+        (Some("--no-trust"), "Codex trusts no hook yet"),
+    ] {
+        let room = crowded();
+        let words = ["init", "codex", "--yes"].into_iter().chain(word);
+        let told = out(&call(&room, &words.collect::<Vec<_>>()), 0);
+        assert!(told.contains(says), "{word:?}: {told}");
+    }
+}
+
+#[test]
 fn a_malformed_file_of_one_client_stops_all() {
     let room = crowded();
     room.write(".codex/config.toml", "a = 1\nb = \n").unwrap();

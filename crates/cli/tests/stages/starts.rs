@@ -190,5 +190,12 @@ fn a_person_is_asked_once_whether_a_project_counts_and_the_log_has_the_word() {
         let headless = place.call(&["run", "flow", "x", "--headless"]);
         let code = if again { 1 } else { 0 };
         headless.ended(code);
+        // The word is about what the project's configuration said, and about nothing that is added to it.
+        let more = "default_model = \"anthropic/another\"\n";
+        place.room.write(".interlock/config.toml", more).unwrap();
+        place
+            .call(&["run", "flow", "x", "--headless"])
+            .ended(1)
+            .says(&["widens what an agent may do"]);
     }
 }

@@ -11,7 +11,8 @@ use super::{Check, Examination, Health, probe as tries};
 /// Checks what the kernel enforces, what is required, and what is configured.
 pub(super) fn checks(examination: &Examination) -> Vec<Check> {
     let reached = probe();
-    let required = match required(examination) {
+    let project = &examination.site.project_root;
+    let required = match required(project, examination.configuration.as_deref()) {
         Ok(required) => required,
         Err(why) => {
             return vec![Check::own(
@@ -127,9 +128,10 @@ fn tried(examination: &Examination, reached: &Reached) -> Check {
     }
 }
 
-fn required(examination: &Examination) -> Result<Option<RequiredLevel>, String> {
-    let project = Config::of_project(&examination.site.project_root);
-    let person = Config::of_person(examination.configuration.as_deref());
+/// Returns the higher level of those that the project and the person require.
+fn required(project: &Path, person: Option<&Path>) -> Result<Option<RequiredLevel>, String> {
+    let project = Config::of_project(project);
+    let person = Config::of_person(person);
     let level = |config: Result<Config, interlock_project::ConfigError>| {
         config
             .map(|config| config.sandbox.require)
@@ -166,4 +168,36 @@ fn writable(examination: &Examination) -> Vec<Check> {
             Some(Check::own("[sandbox]", Health::Warn, seen, advice))
         })
         .collect()
+}
+
+#[cfg(test)]
+#[expect(clippy::unwrap_used, reason = "a failed test panics")]
+mod tests {
+    use std::fs;
+
+    use super::{RequiredLevel, required};
+
+    #[test]
+    fn the_higher_of_both_levels_is_required() {
+        let room = tempfile::tempdir().unwrap();
+        let (project, person) = (room.path().join("p"), room.path().join("c"));
+        fs::create_dir_all(project.join(".interlock")).unwrap();
+        fs::create_dir_all(&person).unwrap();
+        let write = |path: &std::path::Path, level: Option<&str>| {
+            let text = level.map(|level| format!("[sandbox]\nrequire = \"{level}\"\n"));
+            fs::write(path.join("config.toml"), text.unwrap_or_default()).unwrap();
+        };
+        for (of_project, of_person, expected) in [
+            (None, None, None),
+            (Some("files"), None, Some(RequiredLevel::Files)),
+            (None, Some("files"), Some(RequiredLevel::Files)),
+            (Some("partial"), Some("full"), Some(RequiredLevel::Full)),
+            (Some("full"), Some("partial"), Some(RequiredLevel::Full)),
+        ] {
+            write(&project.join(".interlock"), of_project);
+            write(&person, of_person);
+            let found = required(&project, Some(&person)).unwrap();
+            assert_eq!(found, expected, "{of_project:?} {of_person:?}");
+        }
+    }
 }
