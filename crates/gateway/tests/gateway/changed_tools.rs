@@ -96,3 +96,25 @@ fn each_run_is_held_to_the_tools_that_it_saw_first_itself() {
     session.definition["description"] = json!("d");
     assert_eq!(session.denied("web", "look", &json!({})).0, "protected");
 }
+
+#[test]
+fn each_run_is_compared_with_the_files_that_it_found_itself() {
+    let world = World::with(WORK);
+    let hooks = |name: &str| {
+        let settings = world.project.join(".claude");
+        std::fs::create_dir_all(&settings).unwrap();
+        let text = json!({"hooks": {"Stop": [name]}}).to_string();
+        std::fs::write(settings.join("settings.json"), text).unwrap();
+    };
+    hooks("first");
+    let first = started(&world);
+    let mut session = Session::new(&world);
+    session.passes("web", "look", &json!({}));
+    world.cancel(&first);
+    hooks("second");
+    let second = started(&world);
+    session.passes("web", "look", &json!({}));
+    assert!(world.run(&second).paused.is_none());
+    hooks("third");
+    assert_eq!(session.denied("web", "look", &json!({})).0, "paused");
+}
