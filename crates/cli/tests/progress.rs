@@ -153,9 +153,19 @@ fn a_terminal_is_whole_after_an_interruption() {
         .unwrap();
     let found = String::from_utf8(found.stdout).unwrap();
     let own = format!("{}", room.project().display());
-    let ours = found.split_whitespace().find(|id| {
+    let is_ours = |id: &&str| {
         fs::read_link(format!("/proc/{id}/cwd")).is_ok_and(|cwd| cwd.starts_with(&own))
             && fs::read_link(format!("/proc/{id}/exe")).is_ok_and(|exe| exe.ends_with("interlock"))
+    };
+    let ours: Vec<&str> = found.split_whitespace().filter(is_ours).collect();
+    // A process that it is about to start has the same words for a moment.
+    let ours = ours.iter().find(|id| {
+        let stat = fs::read_to_string(format!("/proc/{id}/stat")).unwrap_or_default();
+        let above = stat
+            .rsplit(") ")
+            .next()
+            .and_then(|rest| rest.split(' ').nth(1));
+        above.is_some_and(|above| !ours.contains(&above))
     });
     let ended = Command::new("kill")
         .args(["-INT", ours.unwrap()])
