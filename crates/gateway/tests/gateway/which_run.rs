@@ -313,6 +313,22 @@ fn a_session_takes_the_run_that_waits_for_it() {
     assert_eq!(code(&call(&mut world.control(), Transition, GO)), "no_run");
 }
 
+#[test]
+fn a_run_of_the_project_that_is_over_takes_no_session() {
+    let world = World::with(TWO);
+    call(&mut world.control(), Start, r#"{"workflow": "w"}"#);
+    let run = world.runs().remove(0);
+    let bindings = world.home.lock_bindings().unwrap();
+    bindings.hold_every(&run, &world.project, None).unwrap();
+    drop(bindings);
+    world.cancel(&run);
+    let found = world.home.look_up(&session("s1"), &world.project).unwrap();
+    assert!(matches!(found, Lookup::Project(_)), "{found:?}");
+    let answer = world.noted(&mut world.control(), Transition, GO);
+    assert_eq!(code(&answer), "no_run");
+    assert_eq!(world.bound("s1"), None);
+}
+
 /// Returns a server below a client with that credential in its environment.
 fn below(world: &World, pid: u32, started_for: StartedFor) -> Control {
     let mut settings = world.settings();
