@@ -84,6 +84,27 @@ pub struct RunCard {
     pub events: u64,
 }
 
+impl Listed {
+    /// Returns the summary of a run that could be read.
+    #[must_use]
+    pub const fn card(&self) -> Option<&RunCard> {
+        match self {
+            Self::Known(card) => Some(card),
+            Self::Damaged { .. } | Self::Unreachable { .. } => None,
+        }
+    }
+
+    /// Returns the status word of a run that could not be read, and the reason.
+    #[must_use]
+    pub fn problem(&self) -> Option<(&'static str, &str)> {
+        match self {
+            Self::Known(_) => None,
+            Self::Damaged { why } => Some(("damaged", why)),
+            Self::Unreachable { why } => Some(("unreachable", why)),
+        }
+    }
+}
+
 impl RunSummary {
     /// Returns whether the run is known to belong to `project_root`.
     #[must_use]
@@ -93,21 +114,14 @@ impl RunSummary {
 
     /// Returns the name of the run.
     pub(crate) fn name(&self) -> Option<&str> {
-        match &self.listed {
-            Listed::Known(card) => card.name.as_deref(),
-            Listed::Damaged { .. } | Listed::Unreachable { .. } => None,
-        }
+        self.listed.card()?.name.as_deref()
     }
 
     /// Returns its full name: `WORKFLOW/NAME`.
     pub(crate) fn full_name(&self) -> Option<String> {
-        match &self.listed {
-            Listed::Known(card) => {
-                let name = card.name.as_deref()?;
-                Some(format!("{}/{name}", card.workflow))
-            }
-            Listed::Damaged { .. } | Listed::Unreachable { .. } => None,
-        }
+        let card = self.listed.card()?;
+        let name = card.name.as_deref()?;
+        Some(format!("{}/{name}", card.workflow))
     }
 
     /// Returns whether `wanted` is the known name of the run: `NAME` or `WORKFLOW/NAME`.

@@ -8,7 +8,7 @@ use interlock_simulate::{
     compare::{Alignment, Stretch, fingerprint},
     what_if::{CannotJudge, Difference, Outcome, Standing, WhatIf, Window, what_if},
 };
-use interlock_store::{EventLog as _, Home, Listed, Recorded, RunLog};
+use interlock_store::{EventLog as _, Home, Recorded, RunLog};
 use interlock_view::narrator::describe;
 use serde_json::{Value, json};
 
@@ -122,10 +122,8 @@ impl Side {
 
 fn project_of(home: &Home, id: &RunId) -> Result<String, Failure> {
     let all = home.list_runs_where(|run| run == id)?;
-    let project = all.iter().find_map(|run| match &run.listed {
-        Listed::Known(card) => Some(card.project_root.to_string_lossy().into_owned()),
-        Listed::Damaged { .. } | Listed::Unreachable { .. } => None,
-    });
+    let card = all.iter().find_map(|run| run.listed.card());
+    let project = card.map(|card| card.project_root.to_string_lossy().into_owned());
     Ok(project.unwrap_or_default())
 }
 

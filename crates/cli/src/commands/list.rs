@@ -38,9 +38,9 @@ pub(crate) fn runs(app: &App, args: &ListArgs) -> Done {
         false => home.list_runs_in(&here, |_| true)?,
     };
     for run in runs {
-        let wanted = match &run.listed {
-            Listed::Damaged { .. } | Listed::Unreachable { .. } => !args.paused,
-            Listed::Known(card) => {
+        let wanted = match run.listed.card() {
+            None => !args.paused,
+            Some(card) => {
                 let is_open = !card.is_over();
                 (args.all && !args.paused) || (is_open && (args.all || of_here(&run)))
             }
@@ -122,9 +122,9 @@ fn shown(app: &App, path: &Path) -> String {
 
 fn line(home: &Home, run: &RunSummary) -> Value {
     match &run.listed {
-        Listed::Damaged { why } => json!({ "run": run.id, "status": "damaged", "message": why }),
-        Listed::Unreachable { why } => {
-            json!({ "run": run.id, "status": "unreachable", "message": why })
+        Listed::Damaged { .. } | Listed::Unreachable { .. } => {
+            let (status, why) = run.listed.problem().unwrap_or_default();
+            json!({ "run": run.id, "status": status, "message": why })
         }
         Listed::Known(card) => {
             let mut line = known(run, card);

@@ -121,14 +121,11 @@ impl<'a> Looker<'a> {
     fn see(&mut self, run: &RunSummary, look: &mut Look) {
         let card = match &run.listed {
             Listed::Known(card) => card,
-            Listed::Damaged { why } | Listed::Unreachable { why } => {
-                let status = match run.listed {
-                    Listed::Unreachable { .. } => "unreachable",
-                    Listed::Known(_) | Listed::Damaged { .. } => "damaged",
-                };
+            Listed::Damaged { .. } | Listed::Unreachable { .. } => {
+                let (status, why) = run.listed.problem().unwrap_or_default();
                 look.rows.push(Row {
                     run: run.id.clone(),
-                    workflow: why.clone(),
+                    workflow: why.to_owned(),
                     state: String::new(),
                     status: status.to_owned(),
                     client: String::new(),

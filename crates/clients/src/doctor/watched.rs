@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use interlock_facts::{Baseline, RealDisk};
-use interlock_store::{BASELINE, EventLog as _, Home, Listed, RunSummary, StoreError};
+use interlock_store::{BASELINE, EventLog as _, Home, RunCard, RunSummary, StoreError};
 
 use super::{Check, Examination, Health, environment};
 use crate::session;
@@ -24,9 +24,10 @@ pub(super) fn checks(examination: &Examination) -> Vec<Check> {
         Ok(runs) => runs,
         Err(error) => return vec![unreadable(&error)],
     };
-    let ours = |run: &RunSummary| match &run.listed {
-        Listed::Known(card) => !card.is_over() && roots.contains(&card.project_root.as_path()),
-        Listed::Damaged { .. } | Listed::Unreachable { .. } => false,
+    let ours = |run: &RunSummary| {
+        let is_ours = |card: &RunCard| roots.contains(&card.project_root.as_path());
+        let card = run.listed.card();
+        card.is_some_and(|card| !card.is_over() && is_ours(card))
     };
     let open = runs.into_iter().filter(ours);
     open.flat_map(|run| {

@@ -15,7 +15,7 @@ use interlock_core::{
     names::CallId,
     visible::visible,
 };
-use interlock_store::{EventLog as _, Home, Listed, RunLog, StoreError};
+use interlock_store::{EventLog as _, Home, RunLog, StoreError};
 
 /// Maximum number of files that are named.
 const FILES_MAX: usize = 40;
@@ -104,10 +104,8 @@ fn names(files: &BTreeSet<PathBuf>, project: &Path) -> String {
 
 fn project_of(home: &Home, log: &RunLog) -> Result<PathBuf, StoreError> {
     let own = home.list_runs_where(|run| run == log.run())?.pop();
-    Ok(match own.map(|run| run.listed) {
-        Some(Listed::Known(card)) => card.project_root,
-        Some(Listed::Damaged { .. } | Listed::Unreachable { .. }) | None => PathBuf::new(),
-    })
+    let card = own.as_ref().and_then(|run| run.listed.card());
+    Ok(card.map_or_else(PathBuf::new, |card| card.project_root.clone()))
 }
 
 /// Lists the files that calls of the run wrote, according to the log.

@@ -6,7 +6,7 @@
 use std::{cell::RefCell, cmp::Reverse, path::Path};
 
 use interlock_core::names::{AgentId, CallId, RunId};
-use interlock_store::{ClientProcess, Listed, Lookup, Note, NotedTool};
+use interlock_store::{ClientProcess, Lookup, Note, NotedTool};
 
 use super::{Control, Incoming};
 use crate::{
@@ -312,12 +312,10 @@ impl Control {
         let home = &self.settings.environment.home;
         let projects = [self.project_root.as_path()];
         let runs = home.list_runs_in(&projects, |run| wanted(self.holder_of(run)))?;
-        let open = runs.into_iter().filter(|run| match &run.listed {
-            Listed::Known(card) => card.project_root == self.project_root && !card.is_over(),
+        let open = runs.into_iter().filter(|run| match run.listed.card() {
+            Some(card) => card.project_root == self.project_root && !card.is_over(),
             // The run itself cannot tell its client; it affects nobody else.
-            Listed::Damaged { .. } | Listed::Unreachable { .. } => {
-                damaged == Damaged::OfWhomItNames && self.may_be_ours(&run.id)
-            }
+            None => damaged == Damaged::OfWhomItNames && self.may_be_ours(&run.id),
         });
         Ok(open
             .map(|run| {

@@ -130,11 +130,8 @@ fn check(home: &Home, log: &RunLog, id: &RunId) -> Result<Checked, Failure> {
         );
     }
     let found = home.list_runs_where(|run| run == id)?.pop();
-    let card = match found.map(|found| found.listed) {
-        Some(Listed::Known(card)) => card,
-        Some(Listed::Damaged { .. } | Listed::Unreachable { .. }) | None => {
-            return Err(anyhow::anyhow!("run `{id}` cannot be read").into());
-        }
+    let Some(Listed::Known(card)) = found.map(|found| found.listed) else {
+        return Err(anyhow::anyhow!("run `{id}` cannot be read").into());
     };
     Ok(Checked {
         machine: log.machine()?,

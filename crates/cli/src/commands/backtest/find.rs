@@ -13,7 +13,7 @@ use interlock_core::names::RunId;
 use interlock_sessions::{
     Format, Losses, Session, client_folder, of_events, read_files, recordings,
 };
-use interlock_store::{EventLog as _, Home, Listed, StoreError};
+use interlock_store::{EventLog as _, Home, StoreError};
 
 use crate::{
     app::{App, home_of_person},
@@ -228,10 +228,8 @@ fn of_run(app: &App, id: &RunId) -> Result<Session, Failure> {
 
 pub(crate) fn project_of(home: &Home, id: &RunId) -> Result<Option<String>, Failure> {
     let all = home.list_runs_where(|run| run == id)?;
-    Ok(all.iter().find_map(|run| match &run.listed {
-        Listed::Known(card) => Some(card.project_root.to_string_lossy().into_owned()),
-        Listed::Damaged { .. } | Listed::Unreachable { .. } => None,
-    }))
+    let card = all.iter().find_map(|run| run.listed.card());
+    Ok(card.map(|card| card.project_root.to_string_lossy().into_owned()))
 }
 
 /// Returns the directory of a session's project.
