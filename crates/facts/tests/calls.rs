@@ -52,6 +52,10 @@ fn found(shape: Shape, input: &Value) -> CallFacts {
         caches: vec!["/home/you/.cache".to_owned()],
         ..CallContext::of_project("/p")
     };
+    found_on(&disk(), &context, shape, input)
+}
+
+fn found_on(disk: &GivenDisk, context: &CallContext, shape: Shape, input: &Value) -> CallFacts {
     let proposal = Proposal {
         id: CallId::from("1"),
         tool: "T",
@@ -62,7 +66,7 @@ fn found(shape: Shape, input: &Value) -> CallFacts {
         agent: None,
         branch: None,
     };
-    facts(proposal, &context, &disk()).facts
+    facts(proposal, context, disk).facts
 }
 
 #[test]
@@ -271,20 +275,8 @@ fn a_copied_pattern_that_matches_a_directory_writes_anything_below_the_target() 
     };
     let written = |disk: &GivenDisk| {
         let input = json!({ "command": "cp -r conf* out/" });
-        let proposal = Proposal {
-            id: CallId::from("1"),
-            tool: "T",
-            common: None,
-            shape: SHELL,
-            input: &input,
-            doubled: None,
-            agent: None,
-            branch: None,
-        };
-        let writes = facts(proposal, &CallContext::of_project("/p"), disk)
-            .facts
-            .writes;
-        let paths = writes.into_iter().map(|write| write.relative);
+        let found = found_on(disk, &CallContext::of_project("/p"), SHELL, &input);
+        let paths = found.writes.into_iter().map(|write| write.relative);
         paths.collect::<Vec<_>>()
     };
     let whole = Some("out".to_owned());
@@ -318,18 +310,8 @@ fn opaque(line: &str, files: &[&str]) -> Option<String> {
         disk.put("/p", file, "");
     }
     let input = json!({ "command": line });
-    let proposal = Proposal {
-        id: CallId::from("1"),
-        tool: "Bash",
-        common: None,
-        shape: SHELL,
-        input: &input,
-        doubled: None,
-        agent: None,
-        branch: None,
-    };
-    let call = facts(proposal, &CallContext::of_project("/p"), &disk);
-    let shell = call.facts.shell.unwrap_or_default();
+    let found = found_on(&disk, &CallContext::of_project("/p"), SHELL, &input);
+    let shell = found.shell.unwrap_or_default();
     shell.commands.into_iter().next_back()?.opaque
 }
 
@@ -365,18 +347,8 @@ fn a_directory_that_the_person_names_may_be_written() {
             ..CallContext::of_project("/p")
         };
         let input = json!({"file_path": path, "content": ""});
-        let proposal = Proposal {
-            id: CallId::from("1"),
-            tool: "Write",
-            common: None,
-            shape: WRITE,
-            input: &input,
-            doubled: None,
-            agent: None,
-            branch: None,
-        };
-        let call = interlock_facts::facts(proposal, &context, &GivenDisk::empty());
-        call.facts.writes.first().map(|write| write.place)
+        let found = found_on(&GivenDisk::empty(), &context, WRITE, &input);
+        found.writes.first().map(|write| write.place)
     };
     assert_eq!(place("/srv/data/x", &[]), Some(PathArea::Outside));
     assert_eq!(
@@ -427,17 +399,7 @@ fn home_is_where_it_is_however_a_line_writes_it() {
         let [tilde, plain] = ["~", "/home/you"].map(|home| {
             let line = line.replace("H/", &format!("{home}/"));
             let input = json!({ "command": line });
-            let proposal = Proposal {
-                id: CallId::from("1"),
-                tool: "T",
-                common: None,
-                shape: SHELL,
-                input: &input,
-                doubled: None,
-                agent: None,
-                branch: None,
-            };
-            let mut found = facts(proposal, &context, &disk).facts;
+            let mut found = found_on(&disk, &context, SHELL, &input);
             found.shell = None;
             found
         });
