@@ -11,7 +11,7 @@ use anyhow::{Context as _, Result};
 /// A directory for temporary files, which is removed at the end.
 ///
 /// The tests make and remove many thousand small directories. Where they are made below one directory, ext4 places all of them in
-/// one group of inodes, and searches there for one that was not in use in the last five seconds: a third of the time of the tests.
+/// one group of inodes, and searches there for one that was not in use in the last five seconds: a seventh of the time of the tests.
 /// A directory that is marked as the top of a hierarchy has its directories spread over all groups.
 #[derive(Debug)]
 pub(crate) struct Scratch(PathBuf);
