@@ -49,18 +49,21 @@ pub(crate) fn run(arguments: &[&str]) -> Result<ExitCode> {
     };
     let mut steps = Steps::default();
     // In parallel, because this waits for the network, and lint for the compiler.
-    let setup = (played != Played::Quick).then(|| thread::spawn(setup::install));
+    let others = (played != Played::Quick).then(|| {
+        thread::spawn(|| {
+            let setup = setup::install();
+            (setup, console::check())
+        })
+    });
     let compiler = lint::with_build(&mut steps);
-    if let Some(setup) = setup {
-        steps.own("setup", "what the tests need", || match setup.join() {
-            Ok(installed) => installed,
-            Err(panic) => std::panic::resume_unwind(panic),
+    if let Some(others) = others {
+        let (setup, console) = others
+            .join()
+            .unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+        steps.own("setup", "what the tests need", || setup);
+        steps.own("console", "the built page is that of its sources", || {
+            console
         });
-        steps.own(
-            "console",
-            "the built page is that of its sources",
-            console::check,
-        );
     }
     tests(&mut steps, played, compiler)?;
     cases(&mut steps)?;

@@ -445,12 +445,25 @@ fn difference(expect: &Value, seen: &Value) -> Option<String> {
         .iter()
         .filter(|(key, _)| !OF_SIMULATION.contains(&key.as_str()))
         .find_map(|(key, wanted)| {
-            if key == "message_contains" {
-                return None;
+            match key.as_str() {
+                "message_contains" => return None,
+                "context_lacks" => return still_there(wanted, &seen["context"]),
+                _ => {}
             }
             (!matches(wanted, &seen[key]))
                 .then(|| format!("`{key}` is {}, wanted {wanted}", seen[key]))
         })
+}
+
+/// The first of the `wanted` keys that the context has.
+fn still_there(wanted: &Value, context: &Value) -> Option<String> {
+    let one = std::slice::from_ref(wanted);
+    let mut keys = wanted.as_array().map_or(one, Vec::as_slice).iter();
+    let key = keys.find(|key| {
+        let pointer = key.as_str().unwrap_or_default().replace('.', "/");
+        context.pointer(&format!("/{pointer}")).is_some()
+    })?;
+    Some(format!("the context still has {key}"))
 }
 
 fn matches(wanted: &Value, seen: &Value) -> bool {

@@ -31,6 +31,12 @@ const SHELL: Shape = Shape::Shell {
     directory: Some("directory"),
     environment: None,
 };
+const SET: Shape = Shape::Shell {
+    dialect: Dialect::Bash,
+    line: "command",
+    directory: None,
+    environment: Some("env"),
+};
 
 fn disk() -> GivenDisk {
     GivenDisk::empty()
@@ -160,6 +166,19 @@ fn what_cannot_be_judged_says_so() {
         (SHELL, json!({"command": null})),
         (SHELL, json!({"command": "ls\u{0}"})),
         (SHELL, json!({"command": "ls", "directory": 5})),
+        (SET, json!({"command": "ls", "env": "A=1"})),
+        (SET, json!({"command": "ls", "env": {"A B": "x"}})),
+        (SET, json!({"command": "ls", "env": {"1A": "x"}})),
+        (SET, json!({"command": "ls", "env": {"": "x"}})),
+        (SET, json!({"command": "ls", "env": {"A": null}})),
+        (SET, json!({"command": "ls", "env": {"A": ["x"]}})),
+        (SET, json!({"command": "ls", "env": {"A": "x\u{0}y"}})),
+        (WRITE, json!({"file_path": "a ", "content": "x"})),
+        (WRITE, json!({"file_path": " ", "content": "x"})),
+        (
+            MULTI,
+            json!({"file_path": "a.py", "edits": [{"file_path": "b.py", "old_string": "x", "new_string": "y"}]}),
+        ),
         (Shape::Other, json!("x")),
         (Shape::Read { paths: &["path"] }, json!({"path": 5})),
     ];
@@ -301,6 +320,26 @@ fn the_directory_of_a_call_counts() {
         .filter_map(|write| write.relative.clone())
         .collect();
     assert_eq!(relative, ["lib/x"]);
+}
+
+#[test]
+fn variables_of_a_call_are_set_for_its_line() {
+    let shown = |variables: Value| {
+        let facts = found(SET, &json!({"command": "touch $DIR/x$N", "env": variables}));
+        assert_eq!(facts.malformed, None, "{variables}");
+        facts.writes.iter().map(shown).collect::<Vec<_>>()
+    };
+    let here = shown(json!({"DIR": "lib", "N": 7}));
+    assert_eq!(here, writes("touch lib/x7"));
+    assert_eq!(
+        shown(json!({"DIR": "it's", "_N": 1, "N": true})),
+        writes("touch \"it's/xtrue\"")
+    );
+    assert_eq!(
+        shown(json!({"DIR": "/etc", "N": ""})),
+        writes("touch /etc/x")
+    );
+    assert_ne!(shown(json!(null)), here);
 }
 
 /// Returns why the first command of a line is opaque, on a disk with these files.

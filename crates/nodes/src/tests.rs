@@ -4,7 +4,7 @@
 use interlock_expr::text::ValueTemplate;
 use serde_json::{Value, json};
 
-use crate::{FieldRule, Mapping, Node as _, ToolWork, TransformNode, path};
+use crate::{FieldRule, Mapping, Node as _, ToolWork, TransformNode, convert, path};
 use interlock_core::machine::{NodeKind, Task, TaskKind};
 
 #[test]
@@ -58,6 +58,63 @@ fn a_node_is_kept_whole() {
         json!({"tool": "read_file", "arguments": {"path": "{{ p }}"}})
     );
     assert_eq!(serde_json::from_value::<ToolWork>(input).unwrap(), tool);
+}
+
+#[test]
+fn values_take_the_type_that_a_schema_names() {
+    let whole = json!({"type": "integer"});
+    let any = json!({"type": "number"});
+    for (given, schema, wanted) in [
+        (json!(true), &whole, json!(1)),
+        (json!(false), &any, json!(0)),
+        (json!(" +7 "), &whole, json!(7)),
+        (json!("7.0"), &whole, json!(7)),
+        (json!("7.5"), &whole, json!("7.5")),
+        (json!("-"), &whole, json!("-")),
+        (json!([1]), &whole, json!([1])),
+        (json!(null), &whole, json!(null)),
+        (json!("1000"), &any, json!(1000)),
+        (json!({}), &any, json!({})),
+        (json!(" TRUE "), &json!({"type": "boolean"}), json!(true)),
+        (json!("yes"), &json!({"type": "boolean"}), json!("yes")),
+        (json!(1), &json!({"type": "boolean"}), json!(1)),
+        (json!(7), &json!({"type": "string"}), json!("7")),
+        (json!(null), &json!({"type": "string"}), json!(null)),
+        (json!("7"), &json!({}), json!("7")),
+    ] {
+        let mut value = given.clone();
+        convert::convert(&mut value, schema);
+        assert_eq!(value, wanted, "{given} as {schema}");
+    }
+    let mut deep = json!({"a": {"n": "1"}, "b": "2", "c": "3"});
+    let schema = json!({"properties": {
+        "a": {"type": "object", "properties": {"n": whole}}, "b": any, "missing": whole,
+    }});
+    convert::fields(&mut deep, &schema);
+    assert_eq!(deep, json!({"a": {"n": 1}, "b": 2, "c": "3"}));
+}
+
+#[test]
+fn a_value_of_an_allowed_type_stays() {
+    for (given, types, wanted) in [
+        (json!(null), json!("null"), json!(null)),
+        (json!("null"), json!("null"), json!(null)),
+        (json!(null), json!(["string", "null"]), json!(null)),
+        (json!("null"), json!(["string", "null"]), json!("null")),
+        (json!("[1]"), json!("array"), json!([1])),
+        (json!("{}"), json!("array"), json!("{}")),
+        (json!("{\"a\": 1}"), json!("object"), json!({"a": 1})),
+        (json!([1]), json!("object"), json!([1])),
+        (json!("12"), json!(["integer", "array"]), json!(12)),
+        (json!(1.5), json!("integer"), json!(1.5)),
+        (json!(true), json!("integer"), json!(1)),
+        (json!(7), json!("string"), json!(7)),
+        (json!("7"), json!(7), json!("7")),
+    ] {
+        let mut value = given.clone();
+        convert::fit(&mut value, &json!({"type": types}));
+        assert_eq!(value, wanted, "{given} as {types}");
+    }
 }
 
 #[test]

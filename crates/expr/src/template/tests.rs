@@ -166,6 +166,27 @@ fn values_are_printed_as_the_table_says() {
     }
 }
 
+/// The printed texts are those of Jinja2 3.1.
+#[test]
+fn filters_of_jinja2_are_there() {
+    for (filter, wanted) in [
+        ("'one two three four'|truncate(10)", "one..."),
+        ("'one two three four'|truncate(10, true)", "one two..."),
+        ("'one two three four'|truncate(10, false, '~')", "one two~"),
+        ("'one two three four'|truncate(10, end='!')", "one two!"),
+        ("'one two three'|truncate(10)", "one two three"),
+        ("'one two three'|truncate(10, false, '...', 0)", "one..."),
+        ("'one two, three_four - 5'|wordcount", "4"),
+        ("''|wordcount", "0"),
+        ("'<b>x</b>  y <!-- z -->'|striptags", "x y"),
+        ("1000000|filesizeformat", "1.0 MB"),
+    ] {
+        prints(&format!("{{{{ {filter} }}}}"), wanted);
+    }
+    let five = "{{ name|truncate(1, 2, 3, 4, 5) }}";
+    leaves(five, five, &[five]);
+}
+
 #[test]
 fn only_the_block_without_a_value_stays() {
     for (source, wanted, blocks) in [
@@ -281,6 +302,16 @@ fn blocks_that_cannot_be_read_stay() {
             "{{ _guarded(0) }}",
             "{{ _guarded(0) }}",
             &["{{ _guarded(0) }}"],
+        ),
+        (
+            "{% if _secret %}x{% endif %}",
+            "{% if _secret %}x{% endif %}",
+            &["{% if _secret %}", "{% endif %}"],
+        ),
+        (
+            "{% set a = _secret %}{{ name }}",
+            "{% set a = _secret %}Alice",
+            &["{% set a = _secret %}"],
         ),
         (
             "{% if yes %}{{ name }}",

@@ -291,8 +291,33 @@ mod tests {
             "[remote \"o\"]\n uploadpack = ./x",
             "[color \"a\"] ui = auto\n[include]\npath = ./x",
             "[CORE]\nFSMONITOR = ./x",
+            "# [user]\n[alias]\n st = !id",
+            "; a\n[alias] # [user]\n st = !id",
+            "[user] name = x # [user]\n[core] editor = e",
+            "[url \"a\\\"]b\"] insteadOf = c",
+            "[core] fsmonitor",
         ] {
             assert_ne!(kept(hidden), "", "{hidden}");
+        }
+        for alike in [
+            "[core]\n editor = e # a comment",
+            "[core]\n editor = e ; another\n# and one more",
+            "\u{feff}[core]\n\n\teditor=e\n",
+            "[ core ] editor = \\\ne",
+        ] {
+            assert_eq!(kept(alike), "core.editor = e", "{alike}");
+        }
+        assert_eq!(kept("[core] editor = \"a # b\""), "core.editor = a # b");
+        for unreadable in [
+            "= x",
+            "[core\n] a = b",
+            "[core",
+            "[a \"b\nc\"]",
+            "[a \"b",
+            "[core] editor = \"a\nb\"",
+            "[core] editor = a\\",
+        ] {
+            assert_eq!(git(unreadable), None, "{unreadable}");
         }
         // A header within a value is not one.
         assert_ne!(kept("[core]\n editor = \"a\\\n[user]\\\nname\""), "");

@@ -55,6 +55,16 @@ fn outputs_are_read_in_their_order() {
         ("['a' 'b', '''c\nd''']", json!(["ab", "c\nd"])),
         ("[1., .5, -2, +3, 1e3]", json!([1.0, 0.5, -2, 3, 1e3])),
         ("True", json!(true)),
+        (
+            "{True: 1, False: 2, None: 3, 4: 5}",
+            json!({ "True": 1, "False": 2, "None": 3, "4": 5 }),
+        ),
+        (
+            r#"['\t\r\0\\', '\x41\u0042\U00000043', '\q', 'a\"', "it's"]"#,
+            json!(["\t\r\0\\", "ABC", "\\q", "a\"", "it's"]),
+        ),
+        ("['a\\\nb']", json!(["ab"])),
+        ("{}", json!({})),
         // More than one literal is text.
         ("True story", json!("True story")),
         ("[1, 2] of them", json!("[1, 2] of them")),
@@ -98,6 +108,12 @@ fn outputs_are_read_in_their_order() {
         "1_000",
         "lambda: 1",
         "{'a': open('x')}",
+        "['a\nb']",
+        r"['\x4']",
+        r"['\ud800']",
+        "{[1]: 2}",
+        "[Truest]",
+        "'open",
     ] {
         let wanted = if text.contains("{}") {
             json!({})

@@ -34,9 +34,19 @@ fn a_part_of_the_answer_is_compared_by_value() {
         (json!({"events": [{"event": "GO"}]}), true),
         (json!({"message_contains": ["Read"]}), true),
         (json!({"message_contains": ["Read", "Edit"]}), false),
+        (json!({"context_lacks": "missing"}), true),
+        (json!({"context_lacks": ["missing", "n"]}), false),
+        (json!({"context_lacks": ["a.d", "n.d", "missing.d"]}), true),
+        (json!({"context_lacks": "a.b"}), false),
+        (json!({"context_lacks": 1}), false),
     ] {
         assert_eq!(!differs(expect.clone(), &output), matches, "{expect}");
     }
+}
+
+#[test]
+fn an_answer_without_a_context_lacks_no_key() {
+    assert!(differs(json!({"context_lacks": "a"}), &json!({"ok": true})));
 }
 
 const FILE: &str = "\

@@ -135,6 +135,38 @@ fn what_stands_in_the_way_is_told() {
 }
 
 #[test]
+fn guards_without_a_name_are_told_by_what_they_read() {
+    let named = |name: &str| json!({ "named": name });
+    let inline = |guard: Value| json!({ "inline": guard });
+    let many: Vec<Value> = ["a", "b", "c", "d", "e", "f"].map(named).into();
+    for (guard, wanted) in [
+        (json!({"all": [named("a"), named("b")]}), "all of a, b"),
+        (json!({"any": many}), "any of a, b, c, d, 2 more"),
+        (json!({"not": named("a")}), "not a"),
+        (
+            json!({"not": inline(json!({"all": [named("a")]}))}),
+            "not a composed guard",
+        ),
+        (
+            json!({"any": [inline(json!({"not": named("a")})), named("b")]}),
+            "any of a composed guard, b",
+        ),
+        (json!({"output": "ok"}), "on the output `ok`"),
+        (json!({"code": 3}), "on code 3"),
+        (json!("uncancelled"), "unless cancelled"),
+    ] {
+        let machine = machine(&json!({
+            "testing": {"on": {"GO": {"transitions": [
+                {"target": {"state": "testing"}, "guards": [inline(guard)]},
+            ]}}},
+        }));
+        let told = briefing(&machine, &started(&machine), None);
+        let way = format!("(guard {wanted} ");
+        assert!(told.contains(&way), "{way} in {told}");
+    }
+}
+
+#[test]
 fn what_a_wildcard_does_not_cover_is_told() {
     for (policy, told) in [
         (

@@ -117,6 +117,9 @@ fn conditions(place: StandingFrame<'_>, transition: &Transition) -> String {
     }
 }
 
+/// Number of parts of a composed guard that are named.
+const GROUP_MAX: usize = 4;
+
 /// Names a guard: by its own name, else by what it reads.
 fn guard_name(guard: &GuardRef) -> String {
     match guard {
@@ -145,7 +148,11 @@ fn guard_name(guard: &GuardRef) -> String {
 }
 
 fn group(word: &str, items: &[GuardRef]) -> String {
-    let names: Vec<String> = items.iter().take(4).map(nested).collect();
+    let named = items.iter().take(GROUP_MAX).map(nested);
+    let mut names: Vec<String> = named.collect();
+    if items.len() > GROUP_MAX {
+        names.push(format!("{} more", items.len() - GROUP_MAX));
+    }
     format!("{word} {}", names.join(", "))
 }
 
