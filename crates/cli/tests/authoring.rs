@@ -384,6 +384,134 @@ fn an_edit_changes_one_place_and_shows_it() {
     assert_eq!(codes, ["unreachable_state"]);
 }
 
+/// Each command, the lines that go, and those that come.
+#[test]
+fn each_command_of_edit_changes_what_it_names() {
+    const TEXT: &str = "id: flow
+initial: draft
+guards:
+  sized: {field: n, op: gte, value: 1}  # big
+  free: {field: m, op: exists}
+states:
+  draft:
+    allowed_tools: [Read, Grep]
+    on:
+      SHIP: {target: done, guard: sized}
+      BACK: draft
+  review: {on: {PASS: done}}
+  done: {type: final}
+";
+    let rows: &[(&[&str], &[&str], &[&str])] = &[
+        (
+            &["remove-transition", "draft", "BACK"],
+            &["      BACK: draft"],
+            &[],
+        ),
+        (
+            &["rename-event", "draft", "SHIP", "SEND"],
+            &["      SHIP: {target: done, guard: sized}"],
+            &["      SEND: {target: done, guard: sized}"],
+        ),
+        (
+            &["rename-guard", "sized", "large"],
+            &[
+                "  sized: {field: n, op: gte, value: 1}  # big",
+                "      SHIP: {target: done, guard: sized}",
+            ],
+            &[
+                "  large: {field: n, op: gte, value: 1}  # big",
+                "      SHIP: {target: done, guard: large}",
+            ],
+        ),
+        (
+            &["remove-guard", "free"],
+            &["  free: {field: m, op: exists}"],
+            &[],
+        ),
+        (
+            &["set-guard", "free", "{\"not\": \"sized\"}"],
+            &["  free: {field: m, op: exists}"],
+            &["  free: {not: sized}"],
+        ),
+        (
+            &["remove", "/states/draft/allowed_tools/0"],
+            &["    allowed_tools: [Read, Grep]"],
+            &["    allowed_tools: [Grep]"],
+        ),
+        (
+            &["rename", "/states/review/on/PASS", "OK"],
+            &["  review: {on: {PASS: done}}"],
+            &["  review: {on: {OK: done}}"],
+        ),
+    ];
+    for (command, gone, come) in rows {
+        let room = room();
+        room.write("flow.yaml", TEXT).unwrap();
+        let mut words = vec!["edit", "flow.yaml"];
+        words.extend_from_slice(command);
+        out(&room, &words, 0);
+        let after = room.read("flow.yaml").unwrap();
+        let only = |one: &str, other: &str| -> Vec<String> {
+            let lines = one
+                .lines()
+                .filter(|line| !other.lines().any(|it| it == *line));
+            lines.map(str::to_owned).collect()
+        };
+        assert_eq!(only(TEXT, &after), *gone, "{command:?}");
+        assert_eq!(only(&after, TEXT), *come, "{command:?}");
+    }
+}
+
+/// Where a state is put: the names of the states afterwards, in their order.
+#[test]
+fn edit_puts_a_state_where_it_is_told() {
+    let rows: &[(&[&str], [&str; 3])] = &[
+        (&["move-state", "last", "--first"], ["last", "one", "two"]),
+        (
+            &["move-state", "last", "--before", "two"],
+            ["one", "last", "two"],
+        ),
+        (&["move-state", "one", "--last"], ["two", "last", "one"]),
+        (
+            &["move-state", "one", "--after", "two"],
+            ["two", "one", "last"],
+        ),
+    ];
+    for (command, wanted) in rows {
+        let room = room();
+        let text = "id: flow\ninitial: one\nstates:\n  one: {on: {GO: two}}\n  two: {on: {GO: last}}\n  last: {type: final}\n";
+        room.write("flow.yaml", text).unwrap();
+        let mut words = vec!["edit", "flow.yaml"];
+        words.extend_from_slice(command);
+        out(&room, &words, 0);
+        let after = room.read("flow.yaml").unwrap();
+        let names: Vec<&str> = after
+            .lines()
+            .filter_map(|line| line.strip_prefix("  ")?.split(':').next())
+            .collect();
+        assert_eq!(names, wanted, "{command:?}");
+    }
+}
+
+#[test]
+fn a_refused_edit_is_told_as_json() {
+    let room = room();
+    let text = FLOW.replace("SHIP: done", "SHIP: {target: done, guard: sized}")
+        + "guards: {sized: {field: n, op: exists}}\n";
+    room.write("flow.yaml", &text).unwrap();
+    let said = out(
+        &room,
+        &["edit", "flow.yaml", "remove-guard", "sized", "--json"],
+        1,
+    );
+    let said: Value = serde_json::from_str(&said).unwrap();
+    assert_eq!(said["ok"], json!(false));
+    assert_eq!(said["code"], json!("in_use"));
+    assert_eq!(said["operation"], json!(0));
+    assert_eq!(said["diagnostics"][0]["line"], json!(4));
+    assert_eq!(room.read("flow.yaml").as_deref(), Some(text.as_str()));
+}
+
 #[test]
 fn an_edit_that_is_refused_says_where_and_writes_nothing() {
     let room = room();

@@ -91,6 +91,33 @@ fn a_run_that_starts_says_what_the_client_here_does_not_have() {
 }
 
 #[test]
+fn doctor_says_what_a_client_lacks_for_the_projects_policy() {
+    let room = room();
+    fs::create_dir_all(room.home().join(".codex")).unwrap();
+    Interlock::new(INTERLOCK, &room).init().unwrap();
+    let lacking = "`planning` lists nothing that Codex has";
+    let (_, text) = said(&room, &["doctor"]);
+    assert!(!text.contains(lacking), "{text}");
+    room.write(".interlock/config.toml", "workflow = \"./flow.yaml\"\n")
+        .unwrap();
+    let (_, text) = said(&room, &["doctor"]);
+    assert!(text.contains(lacking), "{text}");
+    let (_, text) = said(&room, &["doctor", "--json"]);
+    let said: serde_json::Value = serde_json::from_str(&text).unwrap();
+    let checks = said["checks"].as_array().unwrap();
+    let told = checks.iter().find(|check| {
+        check["seen"]
+            .as_str()
+            .is_some_and(|seen| seen.contains(lacking))
+    });
+    let told = told.unwrap_or_else(|| panic!("{text}"));
+    assert_eq!(
+        (&told["of"], &told["health"]),
+        (&json!("codex"), &json!("warn"))
+    );
+}
+
+#[test]
 fn the_agent_is_told_of_tools_by_the_names_its_client_has() {
     // A room for each: the hook's client is this very process, below which no second run may be started.
     let told = |client: &str, event: &str| {
