@@ -62,30 +62,11 @@ fn a_word_that_is_no_command_is_refused_before_anything_starts() {
 }
 
 #[test]
-fn the_project_is_the_named_one() {
+fn a_project_that_is_not_there_runs_nothing() {
     let room = Room::new().unwrap();
-    room.write("other/.git/HEAD", "ref: refs/heads/main")
-        .unwrap();
-    let other = room.path("project/other");
-    let line = "echo x > \"$PWD/here\"; echo y > other/there";
-    let project = other.to_string_lossy();
-    exec(
-        &room,
-        &[
-            "--as",
-            "writing",
-            "--require",
-            "partial",
-            "--project",
-            &project,
-            "--",
-            line,
-        ],
-    );
-    assert_eq!(room.read("here"), None);
-    assert_eq!(room.read("other/there").as_deref(), Some("y\n"));
     let output = exec(&room, &["--project", "nowhere", "--", "echo ran"]);
     assert_eq!(output.status.code(), Some(126), "{output:?}");
+    assert_eq!(said(&output), "");
     let why = String::from_utf8_lossy(&output.stderr).into_owned();
     assert!(why.contains("`nowhere` cannot be read"), "{why}");
 }

@@ -357,7 +357,7 @@ fn note(place: StandingFrame<'_>, max: usize) -> Option<String> {
     }
     let note = place.frame.stay.note.as_deref()?;
     Some(format!(
-        "A reviewer said no: {}",
+        "A person rejected it: {}",
         cut(&plain(note), max.saturating_sub(20))
     ))
 }
@@ -372,7 +372,7 @@ fn no(settled: &Settled, max: usize) -> String {
     match settled.how {
         Settlement::Void => format!("What was asked about {about} is void{why}"),
         Settlement::Approved | Settlement::Rejected => {
-            format!("A reviewer said no to {about}{why}")
+            format!("A person rejected {about}{why}")
         }
     }
 }
