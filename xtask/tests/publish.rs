@@ -140,3 +140,55 @@ fn no_crate_includes_a_file_that_its_package_does_not_hold() {
     }
     assert!(seen > 10, "only {seen} files are included");
 }
+
+/// Runs a program to its end; returns its standard output.
+fn ran(command: &mut Command) -> String {
+    let output = command.output().expect("the program starts");
+    assert!(output.status.success(), "{command:?}: {output:?}");
+    String::from_utf8(output.stdout).expect("text")
+}
+
+#[cfg(unix)]
+#[test]
+fn binstall_finds_the_archive_of_a_release() {
+    use std::os::unix::fs::PermissionsExt as _;
+
+    const TARGET: &str = "aarch64-unknown-linux-gnu";
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("binstall");
+    fs::create_dir_all(&folder).expect("a folder");
+    let program = folder.join("program");
+    fs::write(&program, "#!/bin/sh\necho page\n").expect("a script");
+    fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).expect("a program");
+    let mut pack = Command::new(env!("CARGO_BIN_EXE_xtask"));
+    pack.args(["package", "archive", "--target", TARGET, "--binary"]);
+    ran(pack.arg(&program).arg("--to").arg(&folder));
+
+    let packages = packages();
+    let package = packages
+        .iter()
+        .find(|package| package["name"] == "interlock");
+    let package = package.expect("the package of the program");
+    let version = text(package, "version");
+    let said = &package["metadata"]["binstall"];
+    let filled = |key: &str| {
+        let text = text(said, key).replace("{ version }", version);
+        let text = text
+            .replace("{ target }", TARGET)
+            .replace("{ bin }", "interlock");
+        text.replace("{ binary-ext }", "")
+    };
+    let url = filled("pkg-url");
+    let address = format!(
+        "{}/releases/download/v{version}/",
+        text(package, "repository")
+    );
+    let name = url.strip_prefix(&address).expect("an address of a release");
+    let listed = ran(Command::new("tar")
+        .arg("-tzf")
+        .arg(folder.join("archive").join(name)));
+    let program = filled("bin-dir");
+    assert!(
+        listed.lines().any(|line| line == program),
+        "{program}: {listed}"
+    );
+}

@@ -5,10 +5,13 @@
     reason = "a failed test panics"
 )]
 
+mod ci;
 mod cookbook;
 mod json;
 mod keys;
+mod mentioned;
 mod pages;
+mod plugins;
 mod refusal;
 mod sessions;
 mod story;

@@ -2,7 +2,7 @@
 //!
 //! Unless a test says otherwise, `interlock init` writes nothing, and only Interlock can stop a call here.
 
-mod clients;
+pub(crate) mod clients;
 mod registry;
 
 use std::fs;

@@ -84,6 +84,23 @@ fn the_extension_has_the_version_of_the_program() {
 }
 
 #[test]
+fn the_page_installs_the_package_that_is_made() {
+    let read = |name: &str| fs::read_to_string(folder().join(name)).unwrap();
+    let about: Value = serde_json::from_str(&read("vscode/package.json")).unwrap();
+    let text = |key: &str| about[key].as_str().unwrap();
+    let (name, version) = (text("name"), text("version"));
+    assert!(about["scripts"]["package"].is_string());
+    assert!(read("vscode/scripts/package.mjs").contains("\"target/package/vscode\""));
+    let page = read("../docs/src/editors.md");
+    let install =
+        format!("code --install-extension ../../target/package/vscode/{name}-{version}.vsix");
+    assert!(
+        page.contains(&format!("\nnpm run package\n{install}\n")),
+        "{install}"
+    );
+}
+
+#[test]
 fn the_entries_of_the_catalog_name_every_schema() {
     let entries: Vec<Value> = formats()
         .into_iter()

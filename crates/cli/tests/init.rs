@@ -105,6 +105,24 @@ fn the_clients_that_are_here_are_found() {
 }
 
 #[test]
+fn where_no_client_is_found_init_says_whose_files_it_writes() {
+    let says_so = |room: &Room, arguments: &[&str]| {
+        let mut init = room.command(INTERLOCK);
+        // No client of this machine is on the PATH.
+        init.args(arguments).env("PATH", room.path("bin"));
+        let output = init.stdin(Stdio::null()).output().unwrap();
+        let shown = out(&output, 0);
+        assert!(shown.contains("Claude Code\n"), "{shown}");
+        shown.contains("no client was found here")
+    };
+    assert!(says_so(&room(), &["init", "--dry-run"]));
+    assert!(!says_so(&room(), &["init", "claude-code", "--dry-run"]));
+    let with_a_sign = room();
+    fs::create_dir_all(with_a_sign.project().join(".claude")).unwrap();
+    assert!(!says_so(&with_a_sign, &["init", "--dry-run"]));
+}
+
+#[test]
 fn without_a_person_the_changes_are_shown_and_not_made() {
     let room = crowded();
     for arguments in [["init"].as_slice(), &["init", "--user"]] {

@@ -33,11 +33,7 @@ fn run(room: &Room, words: &[&str]) -> (Option<i32>, String) {
 #[track_caller]
 fn says(room: &Room, words: &[&str], wanted: &str) {
     let (code, said) = run(room, words);
-    assert_eq!(
-        code == Some(2),
-        wanted != ACCEPTED,
-        "{words:?} {code:?} {said}"
-    );
+    assert_eq!(code, Some(2), "{words:?} {said}");
     assert!(said.contains(wanted), "{words:?}: `{wanted}` not in {said}");
 }
 
@@ -78,7 +74,7 @@ fn an_input_of_a_pipeline_has_the_type_that_it_declares() {
         (r#"{"n": 4, "s": "7"}"#, ACCEPTED),
         (r#"{"n": 4, "s": 7}"#, "the input `s` is text, not `7`"),
         (r#"{"n": "4"}"#, "the input `n` is a number, not `\"4\"`"),
-        (r#"{"n": 4, "nn": 4}"#, "no input `nn`: did you mean `n`?"),
+        (r#"{"n": 4, "nn": 4}"#, "no input `nn`: it has `n`"),
         ("{}", "the input `n` is missing"),
         ("[1]", "`--input` needs a JSON object"),
         ("@nowhere", "`nowhere` cannot be read"),

@@ -56,7 +56,7 @@ pub(crate) fn run(app: &App, args: &CheckArgs) -> Done {
             }
         }
         if is_text {
-            show(app, &name, &found)?;
+            show(app, &name, &found, limit)?;
         }
         let broken = found
             .iter()
@@ -279,14 +279,26 @@ pub(super) fn warn(app: &App, lack: &MissingTool) -> Done {
         .line(&format!("{word} {}: {}", lack.what, lack.instead))
 }
 
-fn show(app: &App, file: &str, found: &[Diagnostic]) -> Done {
-    let errors = found
-        .iter()
-        .filter(|diagnostic| diagnostic.severity == Severity::Error)
-        .count();
+/// Shows what was found in a file, and whether it fails: for errors, and with `limit` also for warnings.
+fn show(app: &App, file: &str, found: &[Diagnostic], limit: Severity) -> Done {
+    let count = |severity| {
+        let of_it = |diagnostic: &&Diagnostic| diagnostic.severity == severity;
+        found.iter().filter(of_it).count()
+    };
+    let failing = [(Severity::Error, "error"), (Severity::Warning, "warning")];
+    let failing = failing.into_iter().take(match limit {
+        Severity::Error => 1,
+        Severity::Warning | Severity::Note => 2,
+    });
+    let counts = failing.filter_map(|(severity, word)| match count(severity) {
+        0 => None,
+        1 => Some(format!("1 {word}")),
+        many => Some(format!("{many} {word}s")),
+    });
+    let counts: Vec<String> = counts.collect();
     app.output
         .painted_error(&render(found, app.output.colours_errors()))?;
-    if errors == 0 {
+    if counts.is_empty() {
         let rest = match found.len() {
             0 => String::new(),
             1 => " (1 remark)".to_owned(),
@@ -297,9 +309,9 @@ fn show(app: &App, file: &str, found: &[Diagnostic]) -> Done {
             app.output.styled(Style::Green, "ok")
         ));
     }
-    let plural = if errors == 1 { "error" } else { "errors" };
     app.output.line(&format!(
-        "{} {file}: {errors} {plural}",
-        app.output.styled(Style::Red, "failed")
+        "{} {file}: {}",
+        app.output.styled(Style::Red, "failed"),
+        counts.join(", ")
     ))
 }

@@ -30,10 +30,18 @@ use crate::{
 pub(crate) fn run(app: &App, args: &InitArgs) -> Done {
     authority::not_below_an_agent(app)?;
     let site = site(app)?;
-    let mut clients = clients(args, &site)?;
+    let found = clients(args, &site)?;
+    let is_assumed = found.is_none();
+    // Without any sign of a client, use the most common one.
+    let mut clients = found.unwrap_or_else(|| vec![ClientId::ClaudeCode]);
     let mut plan = planned(app, args, &site, &clients)?;
     if args.json {
         return finish_json(app, args, &clients, &plan);
+    }
+    if is_assumed && !plan.changes.is_empty() {
+        app.output.line(
+            "no client was found here: these are the files of Claude Code; to set up another client, name it, as in `interlock init codex`",
+        )?;
     }
     loop {
         if plan.changes.is_empty() {
@@ -105,22 +113,17 @@ const fn scope(args: &InitArgs) -> Scope {
     }
 }
 
-/// Returns the named clients, or those found here; for a removal, all of them.
-fn clients(args: &InitArgs, site: &Site) -> Result<Vec<ClientId>, Failure> {
-    if args.clients.is_empty() {
-        let found = if args.remove {
-            ClientId::ALL.map(|(_, client)| client).to_vec()
-        } else {
-            detect(site)
-        };
-        // Without any sign of a client, use the most common one.
-        return Ok(if found.is_empty() {
-            vec![ClientId::ClaudeCode]
-        } else {
-            found
-        });
+/// Returns the named clients, or those found here, if any; for a removal, all of them.
+fn clients(args: &InitArgs, site: &Site) -> Result<Option<Vec<ClientId>>, Failure> {
+    if !args.clients.is_empty() {
+        return named(args.clients.iter().map(String::as_str)).map(Some);
     }
-    named(args.clients.iter().map(String::as_str))
+    let found = if args.remove {
+        ClientId::ALL.map(|(_, client)| client).to_vec()
+    } else {
+        detect(site)
+    };
+    Ok(Some(found).filter(|found| !found.is_empty()))
 }
 
 /// Returns the clients with these names, without duplicates.

@@ -108,3 +108,21 @@ states:
         assert_eq!(jumps.count(), remarks, "{approval}");
     }
 }
+
+#[test]
+fn a_file_whose_warnings_fail_is_not_called_ok() {
+    let room = room();
+    let open = "id: w\ninitial: a\nstates:\n  a: {on: {DONE: b}}\n  b: {type: final}\n";
+    room.write("open.yaml", open).unwrap();
+    let said = |arguments: &[&str], code: i32| {
+        let output = call(&room, arguments);
+        assert_eq!(output.status.code(), Some(code), "{output:?}");
+        String::from_utf8(output.stdout).unwrap()
+    };
+    assert_eq!(
+        said(&["check", "open.yaml"], 0),
+        "ok open.yaml (1 remark)\n"
+    );
+    let denied = said(&["check", "--deny-warnings", "open.yaml"], 1);
+    assert_eq!(denied, "failed open.yaml: 1 warning\n");
+}

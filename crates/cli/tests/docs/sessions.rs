@@ -7,6 +7,7 @@
 mod agent;
 mod normal;
 mod script;
+mod services;
 mod shell;
 
 use std::path::Path;
@@ -221,6 +222,33 @@ fn every_chore_that_a_page_names_is_there() {
         }
     }
     assert!(seen > 10, "only {seen} chores were found");
+}
+
+#[test]
+fn every_package_and_test_that_a_page_names_is_there() {
+    let mut seen = 0;
+    for (path, text) in pages() {
+        for typed in all_typed(&text) {
+            let words: Vec<&str> = typed.command.split(' ').collect();
+            let place = format!("{}: `{}`", name(&path), typed.command);
+            let named = words.iter().position(|word| *word == "-p");
+            let Some(package) = named.and_then(|at| words.get(at + 1)) else {
+                continue;
+            };
+            seen += 1;
+            let folder = match package.strip_prefix("interlock-") {
+                Some(name) => format!("crates/{name}"),
+                None => "crates/cli".to_owned(),
+            };
+            let folder = repository().join(folder);
+            assert!(folder.is_dir(), "{place}: no `{package}`");
+            for module in words.iter().filter_map(|word| word.strip_suffix("::")) {
+                let file = folder.join(format!("tests/{module}.rs"));
+                assert!(file.is_file(), "{place}: no tests `{module}`");
+            }
+        }
+    }
+    assert!(seen > 3, "only {seen} packages were found");
 }
 
 #[test]

@@ -17,6 +17,32 @@ use serde_json::Value;
 
 use crate::e2e_plugins::{INTERLOCK, registry::Registry};
 
+/// Returns the README of a client's plugin.
+fn readme(client: Client) -> String {
+    let name = format!("plugins/{}/README.md", client.id());
+    let mut files = repository().into_iter();
+    let file = files.find(|(path, _)| *path == name);
+    file.map(|(_, text)| text)
+        .unwrap_or_else(|| panic!("no `{name}`"))
+}
+
+/// Returns the commands of the client in the block of the README, which ends with one of `interlock`.
+pub(crate) fn installing(client: Client) -> Vec<String> {
+    let text = readme(client);
+    let block = text.split("```\n").nth(1).unwrap_or_default();
+    let mut commands: Vec<String> = block.lines().map(str::to_owned).collect();
+    assert_eq!(commands.pop().as_deref(), Some("interlock doctor"));
+    commands
+}
+
+/// Returns the commands in the sentence of the README about uninstalling; opencode has none.
+pub(crate) fn uninstalling(client: Client) -> Vec<String> {
+    let text = readme(client);
+    let sentence = text.lines().find(|line| line.starts_with("Uninstall it"));
+    let words = sentence.unwrap_or_default().split('`').skip(1).step_by(2);
+    words.map(str::to_owned).collect()
+}
+
 /// A project, one client, and a copy of the repository's plugins in the project.
 pub(crate) struct Plugin {
     pub(crate) client: Client,
@@ -90,20 +116,18 @@ impl Plugin {
         expect_success(&arguments.join(" "), &output).unwrap();
     }
 
+    /// Installs the plugin with the commands of its README.
     pub(crate) fn install(&self) {
         let market = self.room.file(at_marketplace());
+        let commands = installing(self.client);
         match self.client {
-            Client::ClaudeCode(_) => {
-                self.by_client(&["plugin", "marketplace", "add", &market], &[]);
-                self.by_client(&["plugin", "install", "interlock@interlock"], &[]);
-            }
-            Client::Codex(_) => {
-                self.by_client(&["plugin", "marketplace", "add", &market], &[]);
-                self.by_client(&["plugin", "add", "interlock@interlock"], &[]);
-            }
+            Client::ClaudeCode(_) | Client::Codex(_) => self.by_readme(&commands, &market, &[]),
             Client::Gemini => {
-                let folder = format!("{market}/plugins/gemini");
-                self.by_client(&["extensions", "install", &folder, "--consent"], &[]);
+                let [command] = commands.as_slice() else {
+                    panic!("{commands:?}");
+                };
+                let asked_nothing = format!("{command} --consent");
+                self.by_readme(&[asked_nothing], &market, &[]);
             }
             Client::Copilot => {
                 for words in [
@@ -115,43 +139,42 @@ impl Plugin {
                     let output = git.args(["-C", &market]).args(words).output().unwrap();
                     expect_success("git", &output).unwrap();
                 }
-                self.by_client(&["plugin", "marketplace", "add", ADDRESS], &[]);
-                self.by_client(&["plugin", "install", "interlock@interlock"], &[]);
+                self.by_readme(&commands, ADDRESS, &[]);
             }
             Client::Opencode => {
                 let folder = self.room.project().join("market/plugins/opencode");
                 let registry = Registry::of(&self.room, &folder);
                 let from = [("npm_config_registry", registry.address.as_str())];
-                let words = ["plugin", "--global", "@interlock-cli/opencode"];
-                self.by_client(&words, &from);
+                self.by_readme(&commands, &market, &from);
             }
         }
     }
 
-    pub(crate) fn uninstall(&self) {
-        match self.client {
-            Client::ClaudeCode(_) => {
-                self.by_client(&["plugin", "uninstall", "interlock@interlock"], &[]);
-                self.by_client(&["plugin", "marketplace", "remove", "interlock"], &[]);
-            }
-            Client::Codex(_) => {
-                self.by_client(&["plugin", "remove", "interlock@interlock"], &[]);
-                self.by_client(&["plugin", "marketplace", "remove", "interlock"], &[]);
-            }
-            Client::Gemini => self.by_client(&["extensions", "uninstall", "interlock"], &[]),
-            Client::Copilot => {
-                self.by_client(&["plugin", "uninstall", "interlock@interlock"], &[]);
-                self.by_client(&["plugin", "marketplace", "remove", "interlock"], &[]);
-            }
-            Client::Opencode => {
-                // It has no command for that: a person removes the name from the file.
-                let file = self.room.config().join("opencode/opencode.jsonc");
-                let text = fs::read_to_string(&file).unwrap();
-                let mut settings: Value = serde_json::from_str(&text).unwrap();
-                settings.as_object_mut().unwrap().remove("plugin").unwrap();
-                fs::write(file, settings.to_string()).unwrap();
-            }
+    /// Runs commands of a README, with the place of the repository's copy instead of its name on GitHub.
+    fn by_readme(&self, commands: &[String], market: &str, variables: &[(&str, &str)]) {
+        for command in commands {
+            let words = command.split(' ').skip(1).map(|word| match word {
+                "interlock-cli/interlock" => market.to_owned(),
+                _ => word.replace("PATH/plugins", &format!("{market}/plugins")),
+            });
+            let words: Vec<String> = words.collect();
+            let words: Vec<&str> = words.iter().map(String::as_str).collect();
+            self.by_client(&words, variables);
         }
+    }
+
+    /// Uninstalls the plugin as its README says.
+    pub(crate) fn uninstall(&self) {
+        let commands = uninstalling(self.client);
+        if self.client != Client::Opencode {
+            return self.by_readme(&commands, "", &[]);
+        }
+        // It has no command for that: a person removes the name from the file.
+        let file = self.room.config().join("opencode/opencode.jsonc");
+        let text = fs::read_to_string(&file).unwrap();
+        let mut settings: Value = serde_json::from_str(&text).unwrap();
+        settings.as_object_mut().unwrap().remove("plugin").unwrap();
+        fs::write(file, settings.to_string()).unwrap();
     }
 
     /// Returns the client's settings, without the empty keys that a plugin leaves.

@@ -338,7 +338,13 @@ fn readme(client: ClientId) -> String {
     let uninstall = super::uninstall(client);
     let uninstall = match client {
         ClientId::Opencode => format!("To uninstall it, {uninstall}."),
-        _ => format!("Uninstall it with `{uninstall}`."),
+        ClientId::Gemini => format!("Uninstall it with `{uninstall}`."),
+        _ => {
+            let program = install.split(' ').next().unwrap_or_default();
+            format!(
+                "Uninstall it with `{uninstall}`, and remove its marketplace with `{program} plugin marketplace remove interlock`."
+            )
+        }
     };
     format!(
         "# Interlock for {title}

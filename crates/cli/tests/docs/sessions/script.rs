@@ -3,6 +3,7 @@
 use std::{collections::BTreeMap, fs};
 
 use serde::Deserialize;
+use serde_json::Value;
 
 use super::super::pages::repository;
 
@@ -57,6 +58,12 @@ pub(super) struct Step {
     /// Placeholders in the command, such as `01k` for a run, and shell commands that print their values.
     #[serde(default)]
     pub(super) with: BTreeMap<String, String>,
+    /// Messages of the model that it calls, in order: the tools, and their inputs.
+    #[serde(default)]
+    pub(super) model: Vec<BTreeMap<String, Value>>,
+    /// Whether it sends to a collector of spans.
+    #[serde(default)]
+    pub(super) collector: bool,
     /// Why the command is not run here.
     #[serde(default)]
     pub(super) not_run: Option<NotRun>,

@@ -13,6 +13,7 @@ use super::super::pages::{Block, repository};
 use super::{
     agent,
     script::{Keys, Step},
+    services::Services,
 };
 
 /// Rows and columns of the terminal.
@@ -137,9 +138,15 @@ impl Shell {
             self.directory.push(directory);
             return Ok((0, String::new()));
         }
+        let services = Services::start(step);
         let mut bash = self.command("bash");
-        bash.args(["-c", command]);
-        at_a_terminal(&bash, &step.keys)
+        bash.args(["-c", command]).envs(services.variables());
+        let ended = at_a_terminal(&bash, &step.keys)?;
+        // A command that failed says more than its servers.
+        if ended.0 == step.exit {
+            services.expect_used()?;
+        }
+        Ok(ended)
     }
 
     /// Returns the output of shell commands that are invisible on the page.
