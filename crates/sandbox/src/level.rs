@@ -202,3 +202,38 @@ pub struct Reached {
     /// What is not confined for a line in a writing state.
     pub writing_not_held: Vec<NotHeld>,
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_limit_reaches_its_own_level_and_no_higher_one() {
+        for level in [
+            Level::Environment,
+            Level::Partial,
+            Level::Files,
+            Level::Full,
+        ] {
+            assert_eq!(Reach::limited_to(level).level(true), level);
+        }
+        // Without anything protected inside, mounts of its own are not needed.
+        assert_eq!(Reach::limited_to(Level::Files).level(false), Level::Full);
+        let weaker = Reach::ALL.and(Reach::limited_to(Level::Partial));
+        assert_eq!(weaker.level(false), Level::Partial);
+        for (landlock, level) in [
+            (0, Level::Environment),
+            (1, Level::Partial),
+            (2, Level::Partial),
+            (3, Level::Files),
+            (5, Level::Files),
+            (6, Level::Full),
+        ] {
+            let reach = Reach {
+                landlock,
+                ..Reach::ALL
+            };
+            assert_eq!(reach.level(true), level, "{landlock}");
+        }
+    }
+}

@@ -299,3 +299,46 @@ fn the_profile_for_macos_is_as_written() {
     let profile = seatbelt::profile(&plan, Some(Path::new("/tmp/own \"x\""))).unwrap();
     assert_eq!(profile, include_str!("cases/seatbelt.sb"));
 }
+
+#[test]
+fn the_profile_for_macos_opens_only_the_network_that_the_plan_has() {
+    let mut plan = plan(&policy(&["Read", "Bash"]), &ShellFacts::default(), &[]);
+    let profile = |plan: &Plan| seatbelt::profile(plan, None).unwrap();
+    plan.confinement.as_mut().unwrap().sockets = vec!["/run/db".into()];
+    let of = |plan: &mut Plan, network: Network| {
+        plan.confinement.as_mut().unwrap().network = network;
+        profile(plan)
+    };
+    let opened = "(allow network-outbound (remote unix-socket (subpath \"/run/db\")))";
+    for (network, denied) in [
+        (Network::Off, &["(deny network*)"][..]),
+        (
+            Network::Fetch,
+            &[
+                "(deny network-bind)",
+                "(deny network-inbound)",
+                "(deny network-outbound (remote unix-socket))",
+            ],
+        ),
+        (
+            Network::On,
+            &["(deny network-outbound (remote unix-socket))"],
+        ),
+    ] {
+        let text = of(&mut plan, network);
+        let lines: Vec<&str> = text.lines().collect();
+        let at = |wanted: &str| lines.iter().position(|line| *line == wanted);
+        let found: Vec<&&str> = lines
+            .iter()
+            .filter(|line| line.starts_with("(deny network"))
+            .collect();
+        assert_eq!(found.len(), denied.len(), "{network:?}: {text}");
+        for line in denied {
+            // The last rule that matches decides.
+            assert!(
+                at(line).unwrap() < at(opened).unwrap(),
+                "{network:?}: {line}"
+            );
+        }
+    }
+}

@@ -7,7 +7,7 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::process::Stdio;
 
 use interlock_sandbox::plan::{LeftOver, Network, Start, WritablePlace};
-use interlock_sandbox::{Exit, Level, NotHeld, Plan};
+use interlock_sandbox::{Exit, Level, NotHeld, Plan, Reach};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 
@@ -522,4 +522,21 @@ fn this_kernel_is_told() {
     let text = format!("this kernel reaches: {reached:?}\n");
     std::io::stderr().write_all(text.as_bytes()).unwrap();
     assert!(reached.no_write >= Level::Files, "{text}");
+}
+
+#[test]
+fn a_plan_without_a_whole_directory_starts_nothing() {
+    let room = tempfile::tempdir().unwrap();
+    let written = room.path().join("written");
+    let trial = Trial::new(users().into_iter().next().unwrap());
+    let plan = Plan {
+        directory: "relative".into(),
+        ..trial.no_write(&format!("touch {}", written.display()))
+    };
+    let refused = interlock_sandbox::run(&plan, Reach::NOTHING).unwrap_err();
+    assert!(
+        refused.to_string().contains("not an absolute directory"),
+        "{refused}"
+    );
+    assert!(!written.exists());
 }

@@ -131,4 +131,38 @@ mod tests {
         assert!(changed.is_empty(), "{changed:?}");
         Ok(())
     }
+
+    #[test]
+    fn a_directory_that_was_removed_is_told_and_what_took_its_place_is_kept_aside() -> io::Result<()>
+    {
+        let room = tempfile::tempdir()?;
+        let root = room.path().canonicalize()?;
+        let aside = |_: &Path| Quarantine::new(None, &root.join("aside"));
+        fs::create_dir(root.join("aside"))?;
+        fs::create_dir_all(root.join("a/p"))?;
+        let mut ancestors = Ancestors::default();
+        ancestors.hold(&root.join("a/p/x"));
+        fs::remove_dir_all(root.join("a"))?;
+        fs::create_dir(root.join("a"))?;
+        fs::write(root.join("a/new"), "forged")?;
+
+        let mut changed = ancestors.put_back(&aside).into_iter();
+        let outer = changed.next();
+        let Some(Answer::MovedAside(kept)) = outer.as_ref().map(|one| &one.answer) else {
+            return Err(io::Error::other(format!("{outer:?}")));
+        };
+        assert_eq!(
+            outer.as_ref().map(|one| one.path.clone()),
+            Some(root.join("a"))
+        );
+        assert_eq!(fs::read_to_string(kept.join("new"))?, "forged");
+        assert!(!root.join("a").exists());
+        let inner = changed.next().map(|one| (one.path, one.answer));
+        let gone = Answer::Left("the directory was removed".to_owned());
+        assert_eq!(inner, Some((root.join("a/p"), gone)));
+        assert_eq!(changed.next().map(|one| one.path), None);
+        // Each is answered once.
+        assert!(ancestors.put_back(&aside).is_empty());
+        Ok(())
+    }
 }

@@ -243,3 +243,62 @@ fn kept(path: &Path, about: &Metadata, room: &mut Room) -> Option<Vec<u8>> {
     room.bytes = room.bytes.checked_sub(about.size())?;
     fs::read(path).ok()
 }
+
+#[cfg(test)]
+mod tests {
+    #![expect(clippy::unwrap_used, reason = "a failed test panics")]
+
+    use super::*;
+
+    #[test]
+    fn what_was_not_kept_is_told_and_left() {
+        let room = tempfile::tempdir().unwrap();
+        let root = room.path().canonicalize().unwrap();
+        let protected = root.join("p");
+        fs::create_dir(&protected).unwrap();
+        fs::create_dir(root.join("aside")).unwrap();
+        fs::write(protected.join("large"), "x".repeat(20)).unwrap();
+        fs::write(protected.join("small"), "before").unwrap();
+        let socket = protected.join("socket");
+        drop(std::os::unix::net::UnixListener::bind(&socket).unwrap());
+        let mut limit = Room { bytes: 10 };
+        let before = Tree::read(&protected, &Free::Nothing, Some(&mut limit));
+        let now = || Tree::read(&protected, &Free::Nothing, None);
+        assert!(before.changes(&now()).is_empty());
+
+        fs::write(protected.join("large"), "y".repeat(20)).unwrap();
+        fs::write(protected.join("small"), "after").unwrap();
+        fs::remove_file(&socket).unwrap();
+        fs::write(&socket, "no socket").unwrap();
+        fs::write(protected.join("new"), "new").unwrap();
+        let aside = Quarantine::new(None, &root.join("aside"));
+        let mut answers = BTreeMap::new();
+        for (path, change) in before.changes(&now()) {
+            let path = PathBuf::from(path);
+            let name = path.file_name().unwrap().to_str().unwrap().to_owned();
+            let answer = match before.put_back(&path, change, &aside).unwrap() {
+                Answer::Left(why) => why,
+                Answer::MovedAside(_) => "moved aside".to_owned(),
+                other => format!("{other:?}"),
+            };
+            answers.insert(name, answer);
+        }
+        let told = [
+            ("large", "no copy was kept: it is too large"),
+            ("new", "moved aside"),
+            ("small", "PutBack"),
+            ("socket", "it was no file or directory"),
+        ];
+        let told = told.map(|(name, answer)| (name.to_owned(), answer.to_owned()));
+        assert_eq!(answers, BTreeMap::from(told));
+        assert_eq!(
+            fs::read_to_string(protected.join("small")).unwrap(),
+            "before"
+        );
+        assert_eq!(
+            fs::read_to_string(protected.join("large")).unwrap(),
+            "y".repeat(20)
+        );
+        assert!(!protected.join("new").exists());
+    }
+}

@@ -313,3 +313,53 @@ fn bases(directory: &Path, project: &Path) -> Vec<PathBuf> {
         .map(Path::to_path_buf)
         .collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn paths(row: At, context: &PlanContext) -> Vec<PathBuf> {
+        let bases = [context.project.join("sub"), context.project.clone()];
+        let places = places(row, &bases, context).into_iter();
+        places.map(|place| place.path).collect()
+    }
+
+    #[test]
+    fn each_row_is_below_its_own_root() {
+        let mut context = PlanContext {
+            project: "/p".into(),
+            home: "/home/me".into(),
+            caches: vec!["/home/me/.cache".into(), "/cache".into()],
+            ..PlanContext::default()
+        };
+        let all = |texts: &[&str]| texts.iter().map(PathBuf::from).collect::<Vec<_>>();
+        assert_eq!(
+            paths(Project("out"), &context),
+            all(&["/p/sub/out", "/p/out"])
+        );
+        assert_eq!(paths(Home(".x"), &context), all(&["/home/me/.x"]));
+        let caches = all(&["/home/me/.cache/x", "/cache/x"]);
+        assert_eq!(paths(Cache("x"), &context), caches);
+        assert_eq!(paths(Repository, &context), all(&["/p/.git"]));
+        // A further working tree shares the repository of another directory.
+        context.repository = all(&["/main/.git", "/main/.git/worktrees/p"]);
+        let shared = all(&["/main/.git", "/main/.git/worktrees/p"]);
+        assert_eq!(paths(Repository, &context), shared);
+    }
+
+    #[test]
+    fn places_of_the_project_are_never_above_or_beside_it() {
+        let project = Path::new("/home/p");
+        for (directory, bases) in [
+            ("/home/p", &["/home/p"][..]),
+            ("/home/p/a/b", &["/home/p/a/b", "/home/p/a", "/home/p"]),
+            ("/home", &["/home/p"]),
+            ("/home/pp", &["/home/p"]),
+            ("/", &["/home/p"]),
+        ] {
+            let found = super::bases(Path::new(directory), project);
+            let wanted: Vec<PathBuf> = bases.iter().map(PathBuf::from).collect();
+            assert_eq!(found, wanted, "{directory}");
+        }
+    }
+}
