@@ -120,10 +120,7 @@ impl Reader<'_> {
                 findings: Vec::new(),
             });
         };
-        if self.stage.history {
-            return Some(found(&text, &schema));
-        }
-        Some(handed(Arguments::read(unfenced(&text)).as_ref(), &schema))
+        Some(found(&text, &schema))
     }
 
     /// Returns the schema that an answer must match.
@@ -180,16 +177,6 @@ fn found(text: &str, schema: &Value) -> Submission {
         findings: answer_findings(&parsed, schema),
         payload: parsed,
     }
-}
-
-/// Removes the code fence that models put around JSON.
-fn unfenced(text: &str) -> &str {
-    let text = text.trim();
-    let inner = text
-        .strip_prefix("```json")
-        .or_else(|| text.strip_prefix("```"))
-        .and_then(|rest| rest.strip_suffix("```"));
-    inner.unwrap_or(text).trim()
 }
 
 pub(crate) const fn finish(finish: interlock_models::FinishReason) -> FinishReason {

@@ -208,15 +208,11 @@ impl Attempt<'_> {
             Err(why) => return Ok(Err(why)),
         };
         let system = match &self.stage.ending {
-            Ending::Answer { .. } if self.stage.history => {
+            Ending::Answer { .. } => {
                 let schema = self.reader().shown_schema();
                 texts::system_of_conversation(&body, schema.as_deref())
             }
             Ending::Tool { name, .. } => texts::system(&body, name, self.stage.turns_max),
-            Ending::Answer { schema, .. } => {
-                let schema = schema.as_ref().map(ToString::to_string);
-                texts::system_of_answer(&body, schema.as_deref())
-            }
         };
         let options = match options(&self.stage) {
             Ok(options) => options,

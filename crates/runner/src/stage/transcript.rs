@@ -6,7 +6,6 @@ use std::collections::BTreeSet;
 
 use interlock_core::{
     attempt::PendingCall,
-    command::CALLS_MAX,
     event::{AllowSource, Event},
     machine::BEGIN,
     names::{CallId, FramePath},
@@ -180,11 +179,8 @@ impl Transcript {
         if count > 0 {
             let mut given = open.results.into_iter();
             let results = (0..count).map(|call| {
-                let (content, is_error) = match given.next() {
-                    Some(Some(result)) => result,
-                    Some(None) => (texts::unanswered(), true),
-                    None => (texts::too_many_calls(CALLS_MAX), true),
-                };
+                let given = given.next().flatten();
+                let (content, is_error) = given.unwrap_or_else(|| (texts::unanswered(), true));
                 ToolResult {
                     call,
                     content,
