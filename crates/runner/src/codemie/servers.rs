@@ -250,14 +250,22 @@ pub(super) fn with(given: &Inputs, values: &[(String, String)]) -> Inputs {
 /// Returns whether a listed tool is the one called `tool`.
 pub(super) fn has(served: &Served, server: &str, tool: &str) -> bool {
     served.spec.name == tool
-        || served.served_as.iter().any(|name| {
-            // `mcp__SERVER__TOOL` comes first; its server is written with the letters that names may have.
-            name == tool
-                || name
-                    .strip_suffix(tool)
-                    .is_some_and(|rest| rest.ends_with("__"))
-        })
+        || served
+            .served_as
+            .iter()
+            .any(|name| name == tool || name.strip_suffix(tool).is_some_and(names_server))
         || served.served_as.contains(&format!("{server}__{tool}"))
+}
+
+/// Returns whether `rest` is what stands before a tool's own name: `mcp__SERVER__` or `SERVER__`.
+///
+/// No server's name contains `__`, but that of a tool may.
+fn names_server(rest: &str) -> bool {
+    let is_server = |rest: &str| {
+        rest.strip_suffix("__")
+            .is_some_and(|server| !server.is_empty() && !server.contains("__"))
+    };
+    is_server(rest) || rest.strip_prefix("mcp__").is_some_and(is_server)
 }
 
 pub(super) fn nowhere(tool: &str, whose: &str, known: &[Served]) -> Failed {
@@ -276,4 +284,49 @@ pub(super) fn nowhere(tool: &str, whose: &str, known: &[Served]) -> Failed {
         format!("there is no tool `{tool}` of {whose}{said}"),
         None,
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use interlock_models::ToolSpec;
+
+    use super::*;
+
+    /// Returns a tool as its server lists it, under `name`.
+    fn served(name: &str, server: &str, tool: &str) -> Served {
+        Served {
+            spec: ToolSpec {
+                name: name.to_owned(),
+                description: String::new(),
+                schema: json!({}),
+            },
+            served_as: vec![
+                format!("mcp__{server}__{tool}"),
+                format!("{server}__{tool}"),
+            ],
+        }
+    }
+
+    #[test]
+    fn a_tool_is_meant_by_its_whole_name_and_not_by_its_end() {
+        let plain = served("list", "tracker", "list");
+        let prefixed = served("tracker__list", "tracker", "list");
+        let long = served("drop__list", "tracker", "drop__list");
+        let of_mcp = served("mcp__list", "mcp", "list");
+        for (served, tool, wanted) in [
+            (&plain, "list", true),
+            (&plain, "tracker__list", true),
+            (&plain, "mcp__tracker__list", true),
+            (&plain, "ist", false),
+            (&plain, "", false),
+            (&prefixed, "list", true),
+            (&long, "drop__list", true),
+            (&long, "tracker__drop__list", true),
+            (&long, "list", false),
+            (&of_mcp, "list", true),
+            (&of_mcp, "mcp__mcp__list", true),
+        ] {
+            assert_eq!(has(served, "", tool), wanted, "{} {tool}", served.spec.name);
+        }
+    }
 }
