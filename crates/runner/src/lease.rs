@@ -240,6 +240,24 @@ mod tests {
     }
 
     #[test]
+    fn who_holds_a_run_is_named_where_it_is_known() {
+        let room = tempfile::tempdir().unwrap();
+        let _lease = Lease::take(room.path(), 7).unwrap();
+        let held = Lease::take(room.path(), 8).unwrap_err().to_string();
+        let own = format!(
+            "process {} on `{}` carries",
+            std::process::id(),
+            super::host()
+        );
+        assert!(held.starts_with(&own), "{held}");
+        // It is locked, and its name is not written yet.
+        fs::write(room.path().join(FILE_NAME), "{\"held\":{\"pi").unwrap();
+        let held = Lease::take(room.path(), 8).unwrap_err().to_string();
+        assert!(held.starts_with("another process carries"), "{held}");
+        assert_eq!(holder(room.path()), None);
+    }
+
+    #[test]
     fn one_that_was_not_given_back_has_died() {
         let room = tempfile::tempdir().unwrap();
         drop(Lease::take(room.path(), 7).unwrap());

@@ -6,7 +6,9 @@ mod crash;
 mod flow;
 mod many;
 mod nodes;
+mod other_runs;
 mod people;
+mod stage_ends;
 mod stages;
 mod steps;
 

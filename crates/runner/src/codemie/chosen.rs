@@ -161,3 +161,63 @@ fn quoted(word: &str) -> String {
     }
     format!("'{}'", word.replace('\'', "'\\''"))
 }
+
+#[cfg(test)]
+#[expect(clippy::unwrap_used, reason = "a failed test panics")]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn server(start: Value) -> ServerWork {
+        serde_json::from_value(json!({"name": "s", "start": start})).unwrap()
+    }
+
+    #[test]
+    fn a_server_is_chosen_by_the_data_if_a_template_names_what_is_started() {
+        let program = |command: &str, argument: &str, value: &str| {
+            json!({"program": {
+                "command": command, "arguments": ["-v", argument], "env": [["K", value]],
+            }})
+        };
+        let address = |url: &str, value: &str| {
+            json!({"address": {
+                "url": url, "headers": [["H", value]], "token": value, "streams": true,
+            }})
+        };
+        for (start, chosen) in [
+            (program("a", "b", "c"), false),
+            (program("{{ a }}", "b", "c"), true),
+            (program("a", "x{{ b }}", "c"), true),
+            (program("a", "b", "{{ c }}"), false),
+            (address("http://a/", "b"), false),
+            (address("http://{{ a }}/", "b"), true),
+            (address("http://a/", "{{ b }}"), false),
+            (json!({"configured": "{{ a }}"}), false),
+        ] {
+            assert_eq!(is_chosen(&server(start.clone())), chosen, "{start}");
+        }
+    }
+
+    #[test]
+    fn a_person_sees_where_each_word_ends() {
+        for (written, text) in [
+            (
+                json!({"url": "http://a/", "command": null}),
+                "called at `http://a/`",
+            ),
+            (json!({"url": "http://a/\nb"}), r"called at `http://a/\nb`"),
+            (
+                json!({"command": "./run", "args": ["a b", "", "it's", "--x=1"]}),
+                r"started by `./run 'a b' '' 'it'\''s' --x=1`",
+            ),
+        ] {
+            let asked = ServerRequest {
+                name: "s".to_owned(),
+                written: written.as_object().unwrap().clone(),
+                only: None,
+            };
+            assert_eq!(shown(&asked), text);
+        }
+    }
+}

@@ -110,3 +110,43 @@ fn has_blocks(server: &ServerWork) -> bool {
         }
     }
 }
+
+#[cfg(test)]
+#[expect(
+    clippy::indexing_slicing,
+    clippy::unwrap_used,
+    reason = "a failed test panics"
+)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::*;
+
+    #[test]
+    fn a_server_with_any_template_may_have_any_tool() {
+        let has = |start: &Value| {
+            let work = json!({"name": "s", "start": start});
+            has_blocks(&serde_json::from_value(work).unwrap())
+        };
+        let program = |texts: [&str; 3]| {
+            json!({"program": {
+                "command": texts[0], "arguments": [texts[1]], "env": [["K", texts[2]]],
+            }})
+        };
+        let address = |texts: [&str; 3]| {
+            json!({"address": {
+                "url": texts[0], "headers": [["H", texts[1]]], "token": texts[2], "streams": false,
+            }})
+        };
+        let plain = ["http://a/", "b", "c"];
+        assert!(!has(&program(plain)));
+        assert!(!has(&address(plain)));
+        for at in 0..3 {
+            let mut texts = plain;
+            texts[at] = "{{ x }}";
+            assert!(has(&program(texts)), "{at}");
+            assert!(has(&address(texts)), "{at}");
+        }
+        assert!(!has(&json!({"configured": "{{ x }}"})));
+    }
+}

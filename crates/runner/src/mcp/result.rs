@@ -150,3 +150,118 @@ fn text_of(item: &Value) -> String {
     said.extend(data.map(|data| format!("{} bytes", data.len() / 4 * 3)));
     format!("[{}]", said.join(", "))
 }
+
+#[cfg(test)]
+#[expect(clippy::unwrap_used, reason = "a failed test panics")]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn only_a_server_that_is_away_is_called_again() {
+        for (error, code, is_passing) in [
+            (json!({"message": "no"}), "server_error", false),
+            (
+                json!({"message": "no", "data": {"status": 404}}),
+                "server_error",
+                false,
+            ),
+            (
+                json!({"message": "no", "data": {"status": 429}}),
+                "server_error",
+                true,
+            ),
+            (
+                json!({"message": "no", "data": {"status": 500}}),
+                "server_error",
+                true,
+            ),
+            (
+                json!({"message": "no", "data": {"status": 600}}),
+                "server_error",
+                false,
+            ),
+            (
+                json!({"message": "no", "data": {AWAY: true}}),
+                "server_error",
+                true,
+            ),
+            (
+                json!({"message": "no", "data": {AWAY: "true"}}),
+                "server_error",
+                false,
+            ),
+        ] {
+            let outcome = Outcome::Error(serde_json::value::to_raw_value(&error).unwrap());
+            let failed = ToolResult::of_outcome(&outcome).unwrap_err();
+            assert_eq!(
+                (failed.code(), failed.is_passing()),
+                (code, is_passing),
+                "{error}"
+            );
+            assert_eq!(failed.to_string(), "no", "{error}");
+        }
+        let why = || "why".to_owned();
+        for (failed, code, is_passing) in [
+            (CallError::Unknown(why()), "unknown_tool", false),
+            (CallError::Changed(why()), "protected", false),
+            (
+                CallError::TimedOut(Duration::from_millis(7)),
+                "timeout",
+                true,
+            ),
+            (CallError::Cancelled, "cancelled", false),
+            (CallError::Unavailable(why()), "unavailable", false),
+        ] {
+            assert_eq!(
+                (failed.code(), failed.is_passing()),
+                (code, is_passing),
+                "{failed:?}"
+            );
+        }
+    }
+
+    #[test]
+    fn a_result_is_text_structured_content_or_an_error() {
+        let read = |result: &Value| ToolResult::of(result);
+        for (result, ok, text) in [
+            (
+                json!({"content": [{"type": "text", "text": "a"}, {"type": "text", "text": "b"}]}),
+                true,
+                "a\nb",
+            ),
+            (json!({"content": [], "isError": true}), false, ""),
+            (
+                json!({"content": [], "structuredContent": {"n": 1}}),
+                true,
+                r#"{"n":1}"#,
+            ),
+            (json!({"structuredContent": {"n": 1}}), true, r#"{"n":1}"#),
+            (
+                json!({"content": [{"type": "text", "text": "a"}], "structuredContent": {"n": 1}}),
+                true,
+                "a",
+            ),
+            (
+                json!({"content": [{"type": "image", "mimeType": "image/png", "data": "AAAABBBB"}]}),
+                true,
+                "[image, image/png, 6 bytes]",
+            ),
+        ] {
+            let read = read(&result).unwrap();
+            assert_eq!((read.ok, read.text.as_str()), (ok, text), "{result}");
+        }
+        for result in [
+            json!({}),
+            json!({"resultType": "input_required"}),
+            json!({"content": "a", "structuredContent": {"n": 1}}),
+        ] {
+            assert_eq!(
+                read(&result).unwrap_err().code(),
+                "server_error",
+                "{result}"
+            );
+        }
+    }
+}

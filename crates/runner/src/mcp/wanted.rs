@@ -213,3 +213,81 @@ fn plain(value: &Value) -> Option<String> {
         Value::Null | Value::Array(_) | Value::Object(_) => None,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn made(written: Value) -> Result<WantedServer, String> {
+        let Value::Object(written) = written else {
+            return Err("an object is wanted".to_owned());
+        };
+        WantedServer::written("My server", &written, Path::new("/project"))
+    }
+
+    #[test]
+    fn a_program_is_started_in_the_project_and_found_there_if_it_is_a_path() {
+        for (command, file) in [("server", "server"), ("bin/server", "/project/bin/server")] {
+            let made = made(json!({"command": command, "args": ["a", 1, true], "env": {"K": 2}}));
+            let Ok(Reach::Process(process)) = made.map(|server| server.reach) else {
+                unreachable!("`{command}` is a program");
+            };
+            assert_eq!(process.command, file);
+            assert_eq!(process.args, ["a", "1", "true"]);
+            let env: Vec<_> = process.env.into_iter().collect();
+            assert_eq!(env, [("K".into(), "2".into())]);
+            assert_eq!(process.cwd.as_deref(), Some(Path::new("/project")));
+        }
+    }
+
+    #[test]
+    fn what_is_no_server_is_refused_with_its_field() {
+        for (written, said) in [
+            (json!({}), "it has neither `command` nor `url`"),
+            (json!({"command": "a", "url": "http://a/"}), "it has both"),
+            (json!({"command": 1}), "`command` must be a text"),
+            (
+                json!({"command": "a", "type": "sse"}),
+                "`type` of a server with `command`",
+            ),
+            (
+                json!({"url": "http://a/", "type": "stdio"}),
+                "`stdio` is no `type`",
+            ),
+            (
+                json!({"command": "a", "args": "b"}),
+                "`args` must be a list",
+            ),
+            (
+                json!({"command": "a", "args": [null]}),
+                "`args` must be texts",
+            ),
+            (json!({"command": "a", "env": ["K"]}), "`env` must be a map"),
+            (
+                json!({"command": "a", "env": {"K": []}}),
+                "`env.K` must be a text",
+            ),
+            (
+                json!({"command": "a", "single_usage": "no"}),
+                "`single_usage` must be",
+            ),
+            (
+                json!({"command": "a", "shell": true}),
+                "`shell` is not a part of a server",
+            ),
+        ] {
+            let why = made(written.clone()).err().unwrap_or_default();
+            assert!(
+                why.starts_with("the server `My server`: "),
+                "{written}: {why}"
+            );
+            assert!(why.contains(said), "{written}: {why}");
+        }
+        let nothing = json!({
+            "command": "a", "args": null, "env": null, "type": "stdio", "single_usage": null,
+        });
+        assert!(made(nothing).is_ok_and(|server| !server.single_usage));
+    }
+}

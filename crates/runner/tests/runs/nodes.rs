@@ -67,19 +67,19 @@ impl Configured for Values {
 }
 
 /// Returns a state that computes `input` and continues with `next`, or ends.
-fn node(kind: &str, input: Value, next: Option<&str>) -> Value {
+pub(crate) fn node(kind: &str, input: Value, next: Option<&str>) -> Value {
     json!({
         "activity": {"task": {"kind": {"node": kind}, "input": {"plain": input}}},
         "on": {"done": {"transitions": [to(next)]}},
     })
 }
 
-fn tool(name: &str, arguments: Value) -> Value {
+pub(crate) fn tool(name: &str, arguments: Value) -> Value {
     let work = json!({"tool": name, "arguments": arguments});
     into(node("tool_call", work, None), "out")
 }
 
-fn room(context: Value, states: Value) -> Room {
+pub(crate) fn room(context: Value, states: Value) -> Room {
     let machine = json!({
         "id": "flow", "initial": "a", "durable": true, "context": context, "states": states,
     });
@@ -102,7 +102,7 @@ fn drive(room: &Room) {
 }
 
 /// Returns the code and the message of every failed attempt, in order.
-fn failures(room: &Room) -> Vec<(String, String)> {
+pub(crate) fn failures(room: &Room) -> Vec<(String, String)> {
     let events = room.events().into_iter();
     let failed = events.filter_map(|event| match event {
         Event::ActivityEnded { error, .. } => error,
@@ -332,6 +332,24 @@ fn documents_are_listed_with_what_is_wanted_of_them() {
             {"source": "handbook:b.md", "file_path": "b.md", "chunk_num": 0},
             {"source": "handbook:guide/a.md", "file_path": "guide/a.md", "chunk_num": 0, "content": "text"},
         ]})
+    );
+}
+
+#[test]
+fn documents_have_their_size_where_that_is_wanted() {
+    let work = json!({"datasources": ["handbook"], "output_key": "tree", "metadata": true});
+    let state = into(node("documents_tree", work, None), "out");
+    let room = room(json!({}), json!({"a": state}));
+    let handbook = room.project().parent().unwrap().join("handbook");
+    fs::create_dir_all(&handbook).unwrap();
+    fs::write(handbook.join("a.md"), "text").unwrap();
+    drive(&room);
+    let out: Value = serde_json::from_str(room.variable("out").as_str().unwrap()).unwrap();
+    let about = &out["tree"][0]["metadata"];
+    assert_eq!(about["size"], json!(4), "{out}");
+    assert!(
+        about["modified_ms"].as_u64().unwrap() > 1_700_000_000_000,
+        "{out}"
     );
 }
 

@@ -66,6 +66,27 @@ fn an_empty_line_ends_an_answer_of_several() {
 }
 
 #[test]
+fn what_was_typed_before_the_end_of_the_input_is_the_answer() {
+    let yes = json!({"text": text("yes")});
+    let of_several = json!({"question": {"text": text("What?")}, "multiline": yes});
+    let of_one = json!({"question": {"text": text("What?")}});
+    for (input, typed, answer) in [
+        (of_several, "one\n two\n\u{4}", "one\n two"),
+        // The first such key only ends the line.
+        (of_one, "one\u{4}\u{4}", "one"),
+    ] {
+        let room = Room::new(machine("q", json!({ "q": ask(input) })));
+        let mut terminal = at_terminal(&room);
+        terminal
+            .wait_for("the question", |screen| screen.contains("> "))
+            .unwrap();
+        terminal.press(typed).unwrap();
+        assert!(terminal.end().unwrap().success());
+        assert_eq!(room.variable("v"), json!(answer), "{typed:?}");
+    }
+}
+
+#[test]
 fn the_end_of_the_input_is_no_answer() {
     let question = ask(json!({"question": {"text": text("What?")}}));
     let room = Room::new(machine("q", json!({ "q": question })));

@@ -119,7 +119,7 @@ pub(crate) fn stages(room: &Room, models: &Arc<Scripted>, people: People) -> Arc
     })
 }
 
-fn drive(room: &Room, models: &Arc<Scripted>, people: People) -> Halt {
+pub(crate) fn drive(room: &Room, models: &Arc<Scripted>, people: People) -> Halt {
     let stages = stages(room, models, people);
     let mut host = room.host_with(|context: &mut RunContext| context.stages = Some(stages));
     host.drive(&room.machine).unwrap()

@@ -43,12 +43,25 @@ fn arguments_reach_each_agent_as_its_own_program_reads_them() {
         "--json-schema",
         schema,
     ];
+    let streamed = json!({
+        "prompt": "p", "output-format": "stream-json", "json-output-schema": {"type": "object"},
+    });
+    let streamed_words = [
+        "-p",
+        "p",
+        "--output-format",
+        "stream-json",
+        "--json-schema",
+        schema,
+        "--verbose",
+    ];
     let gemini = json!({"prompt": nasty, "model": "m", "output-format": "json"});
     let gemini_words = ["--model", "m", "--output-format", "json", "-p", nasty];
     let with_model = json!({"prompt": "p", "model": "m"});
     for (kind, input, wanted) in [
         ("claude", json!({"prompt": nasty}), words(&["-p", nasty])),
         ("claude", all, words(&all_words)),
+        ("claude", streamed, words(&streamed_words)),
         ("codex", json!({"prompt": nasty}), words(&["exec", nasty])),
         ("codex", with_model, words(&["exec", "--model", "m", "p"])),
         ("gemini", gemini, words(&gemini_words)),
@@ -56,7 +69,7 @@ fn arguments_reach_each_agent_as_its_own_program_reads_them() {
         assert_eq!(said(&room, kind, input), format!("{wanted}<>\n"), "{kind}");
     }
     let project = format!("{}\n", room.at("project").display());
-    assert_eq!(room.seen.text(Stream::Err), project.repeat(5));
+    assert_eq!(room.seen.text(Stream::Err), project.repeat(6));
 }
 
 #[test]
@@ -101,6 +114,7 @@ fn each_agent_has_its_code_for_what_lacks_and_what_fails() {
         assert_eq!(code(&room, kind, input), 124, "{kind}");
         for bad in [
             json!({"prompt": " \n"}),
+            json!({"prompt": "a\0b"}),
             json!({"prompt": "p", "model": "--yolo"}),
             json!({"prompt": "p", "timeout": "soon"}),
             json!({"prompt": "p", "capture": "all"}),
@@ -113,6 +127,7 @@ fn each_agent_has_its_code_for_what_lacks_and_what_fails() {
         json!({"prompt": "p", "output-format": "xml"}),
         json!({"prompt": "p", "json-output-schema": "{"}),
         json!({"prompt": "p", "json-output-schema": "{\"type\": 5}"}),
+        json!({"prompt": "p", "json-output-schema": {"type": 5}}),
         json!({"prompt": "p", "allowed-tools": "--x"}),
     ] {
         assert_eq!(code(&room, "claude", bad), 1);
@@ -137,6 +152,14 @@ fn an_interactive_agent_needs_a_terminal() {
     room.program("claude", "true");
     let said = failed(room.carry(&order("claude-code", json!({"prompt": "p"}))));
     assert!(said.message.contains("terminal"), "{}", said.message);
+    let long = "x".repeat(131_072);
+    for (prompt, said) in [
+        ("a\0b", "has a NUL byte"),
+        (long.as_str(), "put it in a file"),
+    ] {
+        let failed = failed(room.carry(&order("claude-code", json!({ "prompt": prompt }))));
+        assert!(failed.message.contains(said), "{}", failed.message);
+    }
 }
 
 #[test]
