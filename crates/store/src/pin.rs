@@ -172,3 +172,20 @@ pub(crate) fn check_name(name: &str) -> Result<(), StoreError> {
         why,
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::{NAME_CHARS_MAX, check_name};
+
+    #[test]
+    fn a_name_is_one_line_without_spaces_around() {
+        let longest = "é".repeat(NAME_CHARS_MAX);
+        for name in ["a", "a b", "a/b", longest.as_str()] {
+            assert!(check_name(name).is_ok(), "{name}");
+        }
+        let too_long = format!("{longest}x");
+        for name in ["", " a", "a ", "a\u{7}b", "a\nb", too_long.as_str()] {
+            assert!(check_name(name).is_err(), "{name}");
+        }
+    }
+}

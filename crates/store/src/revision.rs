@@ -157,3 +157,45 @@ impl Home {
         files::read(&self.present_directory(run)?.join(FILE))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    #![expect(clippy::unwrap_used, reason = "a failed test panics")]
+
+    use super::*;
+
+    #[test]
+    fn a_commit_is_found_wherever_its_reference_is() {
+        let commit = "0a1b2c3d".repeat(5);
+        let other = "f".repeat(40);
+        let packed = format!(
+            "# pack-refs with: peeled\n{other} refs/heads/mainly\n{commit} refs/heads/main\n^{other}\n"
+        );
+        for (name, text, found) in [
+            ("HEAD", commit.to_uppercase(), true),
+            ("HEAD", commit.repeat(2), false),
+            ("HEAD", format!("ref: refs/heads/../../{commit}"), false),
+            ("HEAD", "ref: heads/main".to_owned(), false),
+            ("refs/heads/main", format!("{commit}\n"), true),
+            ("refs/heads/main", "no commit\n".to_owned(), false),
+            ("packed-refs", packed, true),
+            ("packed-refs", format!("{other} refs/heads/other\n"), false),
+            ("packed-refs", "x".repeat(5 * 1024 * 1024), false),
+        ] {
+            let room = tempfile::tempdir().unwrap();
+            let git = room.path().join(".git");
+            fs::create_dir_all(git.join("refs/heads")).unwrap();
+            fs::create_dir_all(git.join("objects")).unwrap();
+            fs::write(git.join("HEAD"), "ref: refs/heads/main\n").unwrap();
+            fs::write(git.join(name), &text).unwrap();
+            let revision = Revision::of_project(room.path()).map(|revision| revision.commit);
+            let wanted = found.then(|| commit.clone());
+            assert_eq!(
+                revision,
+                wanted,
+                "{name}: {}",
+                text.get(..60).unwrap_or(&text)
+            );
+        }
+    }
+}

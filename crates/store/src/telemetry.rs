@@ -164,3 +164,57 @@ impl Home {
         Ok(Some(Self::run_directory(&root, run)?.join("told.json")))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    #![expect(clippy::unwrap_used, reason = "a failed test panics")]
+
+    use super::*;
+
+    #[test]
+    fn one_process_exports_at_a_time() {
+        let room = tempfile::tempdir().unwrap();
+        let home = Home::at(room.path().join("state"));
+        let held = home.lock_telling().unwrap();
+        assert!(held.is_some());
+        assert!(home.lock_telling().unwrap().is_none());
+        drop(held);
+        assert!(home.lock_telling().unwrap().is_some());
+    }
+
+    #[test]
+    fn a_parent_too_long_is_left_out_and_the_rest_stays() {
+        let room = tempfile::tempdir().unwrap();
+        let home = Home::at(room.path().join("state"));
+        let run = crate::id::run_id(1_700_000_000_000).unwrap();
+        let call = CallId::new("c1");
+        // Without a state directory, nothing is kept, and nothing is made.
+        home.keep_trace_parent(&run, "early").unwrap();
+        home.keep_call_parent(&run, &call, "early").unwrap();
+        assert_eq!(home.told(&run).unwrap(), TelemetryMark::default());
+        assert!(home.call_parents(&run).unwrap().is_empty());
+        assert!(!room.path().join("state").exists());
+
+        let root = home.made().unwrap();
+        std::fs::create_dir_all(Home::run_directory(&root, &run).unwrap()).unwrap();
+        let longest = "p".repeat(PARENT_BYTES_MAX);
+        let told = TelemetryMark {
+            events: 3,
+            parent: None,
+        };
+        home.keep_told(&run, &told).unwrap();
+        home.keep_trace_parent(&run, &longest).unwrap();
+        home.keep_trace_parent(&run, &format!("{longest}p"))
+            .unwrap();
+        let told = home.told(&run).unwrap();
+        assert_eq!((told.events, told.parent), (3, Some(longest.clone())));
+        home.keep_call_parent(&run, &call, &longest).unwrap();
+        let other = CallId::new("c2");
+        home.keep_call_parent(&run, &other, &format!("{longest}p"))
+            .unwrap();
+        let long = CallId::new(format!("{longest}c"));
+        home.keep_call_parent(&run, &long, "p").unwrap();
+        let parents = home.call_parents(&run).unwrap();
+        assert_eq!(parents, BTreeMap::from([(call, longest)]));
+    }
+}

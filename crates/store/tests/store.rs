@@ -32,6 +32,8 @@ mod files;
 mod gateways;
 #[path = "store/home.rs"]
 mod home;
+#[path = "store/joined.rs"]
+mod joined;
 #[path = "store/known.rs"]
 mod known;
 #[path = "store/log.rs"]
@@ -56,6 +58,8 @@ mod tampering;
 mod tickets;
 #[path = "store/tool_pins.rs"]
 mod tool_pins;
+#[path = "store/transfer.rs"]
+mod transfer;
 #[path = "store/waiting_runs.rs"]
 mod waiting_runs;
 #[path = "store/world.rs"]

@@ -170,6 +170,8 @@ mod tests {
                 "sub/deep/é".to_owned(),
                 "sub/deep/abcdefgh".to_owned(),
                 format!("sub/{}", "n".repeat(200)),
+                // After so long a name, format 4 drops more letters than one byte counts.
+                "t".to_owned(),
             ];
             for name in &wanted {
                 let path = top.join(name);
@@ -202,6 +204,40 @@ mod tests {
             assert_eq!(sorted(tracked(&top.join("sub"), 100)), below, "{format}");
             assert_eq!(tracked(top, 3), Tracked::TooMany);
         }
+    }
+
+    #[test]
+    fn an_index_that_has_not_all_files_is_not_known() {
+        let room = tempfile::tempdir().unwrap();
+        let top = room.path();
+        for name in ["a", "sub/b", "other/c"] {
+            let path = top.join(name);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, name).unwrap();
+        }
+        git(top, &["init", "-q"]);
+        git(top, &["add", "-A"]);
+        let index = top.join(".git/index");
+        let whole = fs::read(&index).unwrap();
+        assert!(matches!(tracked(top, 10), Tracked::Files(files) if files.len() == 3));
+        // Of an unsplit index, only its own bytes count.
+        let (entries, id) = whole.split_at(whole.len() - 20);
+        for (more, known) in [
+            (&b""[..], true),
+            (b"TEST\0\0\0\x02ab", true),
+            (b"TEST\0\0\0\x63ab", false),
+            (b"link\0\0\0\x02ab", false),
+            (b"sdir\0\0\0\0", false),
+        ] {
+            fs::write(&index, [entries, more, id].concat()).unwrap();
+            let is_known = matches!(tracked(top, 10), Tracked::Files(_));
+            assert_eq!(is_known, known, "{}", String::from_utf8_lossy(more));
+        }
+        fs::write(&index, &whole).unwrap();
+        git(top, &["update-index", "--split-index"]);
+        fs::write(top.join("d"), "d").unwrap();
+        git(top, &["add", "d"]);
+        assert_eq!(tracked(top, 10), Tracked::Unknown);
     }
 
     #[test]
