@@ -307,3 +307,98 @@ pub(crate) fn definitions(machine: &Machine, transition: &Transition) -> Vec<Str
         })
         .collect()
 }
+
+#[cfg(test)]
+#[expect(clippy::unwrap_used, reason = "a failed test panics")]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn a_wait_is_written_in_the_largest_whole_unit() {
+        for (wait_ms, text) in [
+            (0, "0 s"),
+            (1, "1 ms"),
+            (1_500, "1500 ms"),
+            (59_000, "59 s"),
+            (60_000, "1 min"),
+            (90_000, "90 s"),
+            (5_400_000, "90 min"),
+            (7_200_000, "2 h"),
+        ] {
+            assert_eq!(duration(wait_ms), text);
+        }
+    }
+
+    #[test]
+    fn each_comparison_is_written_as_it_compares() {
+        for (guard, text) in [
+            (json!({"field": "a", "op": "eq", "value": "x"}), "a = \"x\""),
+            (json!({"field": "a", "op": "neq", "value": 1}), "a ≠ 1"),
+            (json!({"field": "a", "op": "gt", "value": 1}), "a > 1"),
+            (json!({"field": "a", "op": "gte", "value": 1}), "a ≥ 1"),
+            (json!({"field": "a", "op": "lt", "value": 1}), "a < 1"),
+            (json!({"field": "a", "op": "lte", "value": 1}), "a ≤ 1"),
+            (json!({"field": "a", "op": "in", "value": [1]}), "a in [1]"),
+            (
+                json!({"field": "a", "op": "contains", "value": 1}),
+                "a contains 1",
+            ),
+            (json!({"field": "a", "op": "exists"}), "a exists"),
+            (json!({"field": "a", "op": "not_exists"}), "a is missing"),
+            (
+                json!({"field": "a", "op": "eq", "value": 1, "from": "output"}),
+                "output a = 1",
+            ),
+        ] {
+            let read: FieldGuard = serde_json::from_value(guard.clone()).unwrap();
+            assert_eq!(comparison(&read), text, "{guard}");
+        }
+    }
+
+    #[test]
+    fn guards_within_guards_keep_their_brackets() {
+        let code = |code: u64| json!({"inline": {"code": code}});
+        for (guard, text) in [
+            (json!({"named": "green"}), "green"),
+            (code(7), "code 7"),
+            (json!({"inline": "uncancelled"}), "any other code"),
+            (json!({"inline": {"output": "yes"}}), "yes"),
+            (json!({"inline": {"not": code(1)}}), "not code 1"),
+            (
+                json!({"inline": {"all": [code(1), code(2)]}}),
+                "code 1 and code 2",
+            ),
+            (
+                json!({"inline": {"any": [code(1), {"inline": {"all": [code(2), code(3)]}}]}}),
+                "code 1 or (code 2 and code 3)",
+            ),
+            (
+                json!({"inline": {"not": {"inline": {"any": [code(1), code(2)]}}}}),
+                "not (code 1 or code 2)",
+            ),
+        ] {
+            let read: GuardRef = serde_json::from_value(guard.clone()).unwrap();
+            assert_eq!(guard_ref(&read, 0), text, "{guard}");
+        }
+        for (of, text) in [
+            (
+                json!({"command": {"text": "make", "words": ["make"], "exit": 0}}),
+                "`make` passed",
+            ),
+            (
+                json!({"command": {"text": "make", "words": ["make"], "exit": 2}}),
+                "`make` ended with 2",
+            ),
+            (json!({"tool": {"tool": "Read"}}), "Read seen"),
+            (
+                json!({"tool": {"tool": "Read", "path": "a"}}),
+                "Read of a seen",
+            ),
+        ] {
+            let read: EvidenceOf = serde_json::from_value(of.clone()).unwrap();
+            assert_eq!(seen(&read), text, "{of}");
+        }
+    }
+}

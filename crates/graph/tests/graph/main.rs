@@ -4,6 +4,7 @@
     clippy::unwrap_used,
     clippy::expect_used,
     clippy::indexing_slicing,
+    clippy::panic,
     reason = "a failed test panics"
 )]
 
@@ -11,6 +12,7 @@ mod marked;
 mod picture;
 mod random;
 mod scene;
+mod viewed;
 mod written;
 
 use std::{fs, path::PathBuf};

@@ -18,7 +18,7 @@ use crate::{
 };
 
 /// Lists all items of a scene, in all groups.
-fn items(scene: &Value) -> Vec<&Value> {
+pub(crate) fn items(scene: &Value) -> Vec<&Value> {
     let mut open: Vec<&Value> = scene["items"].as_array().unwrap().iter().collect();
     let mut all = Vec::new();
     while let Some(item) = open.pop() {
@@ -76,7 +76,7 @@ fn it_has_every_shape_of_the_svg() {
 }
 
 /// Returns a run of `ship` in its second state.
-fn standing() -> (Run, Vec<Event>) {
+pub(crate) fn standing() -> (Run, Vec<Event>) {
     let root = FramePath::root();
     let moved = taken(&root, "survey", "READY", "check", TransitionKind::Written);
     (run(frame("check")), vec![started("survey"), moved])
