@@ -163,12 +163,10 @@ impl Parser<'_> {
         let text = self.rest().get(..width).unwrap_or_default();
         let value = u32::from_str_radix(text, radix).map_err(|_| refusal())?;
         self.pos += width;
-        if is_char {
-            let c = char::from_u32(value).ok_or_else(refusal)?;
-            bytes.extend_from_slice(c.encode_utf8(&mut [0; 4]).as_bytes());
-        } else {
-            bytes.push(u8::try_from(value).map_err(|_| refusal())?);
-        }
+        // In some locales, a character beyond ASCII stays as it is written.
+        let byte = u8::try_from(value).ok();
+        let byte = byte.filter(|byte| !is_char || byte.is_ascii());
+        bytes.push(byte.ok_or_else(refusal)?);
         Ok(())
     }
 
