@@ -24,9 +24,16 @@ fn the_exit_code_proves_what_it_must_and_no_more() {
 }
 
 #[test]
-fn a_file_that_is_read_into_the_shell_may_change_what_commands_are() {
+fn what_changes_the_shell_itself_leaves_nothing_to_probe() {
     for (line, is_probed) in [
         ("pytest -q", true),
+        ("set -e && pytest -q", true),
+        ("set -o errexit && pytest -q", true),
+        // They show the text of each command, or run it separately.
+        ("set -x && pytest -q", false),
+        ("set -o xtrace && pytest -q", false),
+        ("set -o verbose && pytest -q", false),
+        ("set -o monitor && pytest -q", false),
         (". .venv/bin/activate && pytest -q", true),
         ("source /p/.venv/bin/activate && pytest -q", true),
         (". ./activate && pytest -q", false),
