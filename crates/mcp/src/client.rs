@@ -244,3 +244,6 @@ fn nobody() -> Introduced {
         initialize,
     }
 }
+
+#[cfg(all(test, unix))]
+mod tests;

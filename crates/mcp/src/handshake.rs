@@ -219,3 +219,83 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     // A panic leaves nothing half changed under these locks.
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn an_answer_says_whether_the_other_protocol_is_worth_a_try() {
+        let error = |code: i64, supported: Value| {
+            Outcome::error_with(code, "no", &json!({ "supported": supported }))
+        };
+        let unsupported = UNSUPPORTED_VERSION;
+        for (outcome, mark, wanted) in [
+            (
+                Outcome::result(&json!({"supportedVersions": [MODERN]})),
+                "supportedVersions",
+                "known",
+            ),
+            (
+                Outcome::result(&json!({"protocolVersion": "2025-06-18"})),
+                "protocolVersion",
+                "known",
+            ),
+            // A revision without sessions cannot be what `initialize` agreed on.
+            (
+                Outcome::result(&json!({"protocolVersion": MODERN})),
+                "protocolVersion",
+                "no",
+            ),
+            (
+                Outcome::result(&json!({"other": 1})),
+                "supportedVersions",
+                "no",
+            ),
+            (Outcome::result(&json!([])), "protocolVersion", "no"),
+            (Outcome::error(-32601, "no"), "supportedVersions", "no"),
+            (
+                error(unsupported, json!(["2030-01-01"])),
+                "supportedVersions",
+                "never",
+            ),
+            (
+                error(unsupported, json!(["2030-01-01", "2025-06-18"])),
+                "supportedVersions",
+                "no",
+            ),
+            (
+                error(unsupported, json!(["2030-01-01"])),
+                "protocolVersion",
+                "no",
+            ),
+        ] {
+            let shown = format!("{outcome:?} {mark}");
+            let found = match tried(outcome, mark) {
+                Tried::Known(_) => "known",
+                Tried::No(_) => "no",
+                Tried::Never(_) => "never",
+                Tried::Silent | Tried::Broken => "nothing",
+            };
+            assert_eq!(found, wanted, "{shown}");
+        }
+    }
+
+    #[test]
+    fn a_revision_is_asked_for_again_only_where_it_is_offered() {
+        for (code, supported, wanted) in [
+            (UNSUPPORTED_VERSION, json!([MODERN]), true),
+            (UNSUPPORTED_VERSION, json!(["2025-06-18"]), false),
+            (UNSUPPORTED_VERSION, json!(MODERN), false),
+            (-32601, json!([MODERN]), false),
+        ] {
+            let data = json!({ "supported": supported });
+            let Outcome::Error(error) = Outcome::error_with(code, "no", &data) else {
+                unreachable!("it is an error");
+            };
+            assert_eq!(offers(&error, MODERN), wanted, "{code} {supported}");
+        }
+    }
+}

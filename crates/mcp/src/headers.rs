@@ -356,4 +356,111 @@ mod tests {
         }
         assert!(!same_integer(None, "42"));
     }
+
+    #[test]
+    fn a_mark_counts_only_on_a_plain_parameter_with_a_header_of_its_own() {
+        let marked = |kind: &str, mark: Value| serde_json::json!({"type": kind, ANNOTATION: mark});
+        let text = || marked("string", Value::from("Region"));
+        for (properties, found) in [
+            (serde_json::json!({}), Ok(0)),
+            (serde_json::json!({"a": {"type": "string"}}), Ok(0)),
+            (
+                serde_json::json!({"a": text(), "b": marked("integer", Value::from("Zone"))}),
+                Ok(2),
+            ),
+            (
+                serde_json::json!({"a": {"type": "object", "properties": {"b": text()}}}),
+                Ok(1),
+            ),
+            // What a schema has as data is no mark.
+            (
+                serde_json::json!({"a": {"type": "object", "default": text()}}),
+                Ok(0),
+            ),
+            (serde_json::json!({"a": true}), Ok(0)),
+            (
+                serde_json::json!({"a": text(), "b": text()}),
+                Err("two parameters"),
+            ),
+            (
+                serde_json::json!({"a": {"type": "array", "items": text()}}),
+                Err("no chain"),
+            ),
+            (
+                serde_json::json!({"a": {"anyOf": [text()]}}),
+                Err("no chain"),
+            ),
+            (
+                serde_json::json!({"a": marked("number", Value::from("Zone"))}),
+                Err("is not a text"),
+            ),
+            (
+                serde_json::json!({"a": marked("string", Value::from(""))}),
+                Err("not a name"),
+            ),
+            (
+                serde_json::json!({"a": marked("string", Value::from("a b"))}),
+                Err("not a name"),
+            ),
+            (
+                serde_json::json!({"a": marked("string", Value::from(1))}),
+                Err("not a name"),
+            ),
+        ] {
+            let schema = serde_json::json!({"type": "object", "properties": properties});
+            let read = mirrored(schema.as_object().unwrap());
+            match (read, found) {
+                (Ok(read), Ok(count)) => assert_eq!(read.len(), count, "{properties}"),
+                (Err(why), Err(said)) => assert!(why.contains(said), "{properties}: {why}"),
+                (read, _) => unreachable!("{properties}: {:?}", read.map(|read| read.len())),
+            }
+        }
+    }
+
+    #[test]
+    fn headers_say_the_same_as_the_body() {
+        let schema = serde_json::json!({"properties": {
+            "zone": {"type": "string", ANNOTATION: "Zone"},
+            "size": {"type": "integer", ANNOTATION: "Size"},
+            "all": {"type": "boolean", ANNOTATION: "All"},
+        }});
+        let parameters = mirrored(schema.as_object().unwrap()).unwrap();
+        let params = serde_json::json!({
+            "name": "list", "arguments": {"zone": "é", "size": 42, "all": true},
+        });
+        let request = Request {
+            id: crate::message::Id::from(1),
+            method: "tools/call".to_owned(),
+            params: params.as_object().cloned(),
+        };
+        let headers = of_request(&request, &parameters);
+        assert_eq!(headers.len(), 5, "{headers:?}");
+        assert_eq!(verify(&headers, &request, &parameters), Ok(()));
+        for one in &parameters {
+            for value in [None, Some("other"), Some("=?base64?#?=")] {
+                let mut headers = headers.clone();
+                headers.remove(&one.header);
+                if let Some(value) = value {
+                    headers.insert(one.header.clone(), HeaderValue::from_static(value));
+                }
+                let why = verify(&headers, &request, &parameters).unwrap_err();
+                assert!(why.contains(one.header.as_str()), "{value:?}: {why}");
+            }
+            let mut twice = headers.clone();
+            twice.append(one.header.clone(), HeaderValue::from_static("true"));
+            let why = verify(&twice, &request, &parameters).unwrap_err();
+            assert!(why.ends_with("came twice"), "{why}");
+        }
+        for name in [METHOD, NAME] {
+            let mut headers = headers.clone();
+            headers.insert(name.clone(), HeaderValue::from_static("other"));
+            assert!(verify(&headers, &request, &parameters).is_err(), "{name}");
+            headers.remove(&name);
+            assert!(verify(&headers, &request, &parameters).is_err(), "{name}");
+        }
+        // A header without a value in the body is as wrong as the reverse.
+        let mut bare = request.clone();
+        bare.params = serde_json::json!({"name": "list"}).as_object().cloned();
+        assert!(verify(&headers, &bare, &parameters).is_err());
+    }
 }

@@ -170,6 +170,22 @@ mod tests {
         assert_eq!(texts[4..], ["two", "last"]);
     }
 
+    #[tokio::test(flavor = "current_thread")]
+    async fn of_a_line_too_long_both_ends_are_kept_and_no_more() {
+        let long = format!("begin{}end\nnext", "x".repeat(3 * ENDS_BYTES));
+        let read = lines(long.as_bytes(), 8).await;
+        let (line, text) = &read[0];
+        assert_eq!(*line, LineRead::TooLong);
+        assert!(text.starts_with("begin"), "{text:.20}");
+        assert!(text.ends_with("xxend"));
+        assert!(
+            (ENDS_BYTES..=ENDS_BYTES + 8).contains(&text.len()),
+            "{}",
+            text.len()
+        );
+        assert_eq!(read[1], (LineRead::Whole, "next".to_owned()));
+    }
+
     #[test]
     fn the_number_of_a_long_answer_is_found_at_its_ends() {
         for (text, number) in [

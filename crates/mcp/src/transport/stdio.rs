@@ -328,4 +328,40 @@ mod tests {
         }
         assert!(failed(b"{\"method\":\"x\"", "no JSON").is_empty());
     }
+
+    #[tokio::test(flavor = "current_thread")]
+    async fn an_answer_that_is_too_long_fails_its_request_and_is_told() {
+        let (notes, mut told) = Notes::to_channel();
+        let options = ConnectOptions {
+            label: "server".to_owned(),
+            bytes_max: 100_000,
+            notes,
+            running: Running::new().0,
+        };
+        let (session, mut heard) = mpsc::channel(8);
+        let long = format!(
+            "{{\"jsonrpc\":\"2.0\",\"id\":7,\"result\":{{\"a\":\"{}\"}}}}\n",
+            "x".repeat(300_000)
+        );
+        let next = "{\"jsonrpc\":\"2.0\",\"id\":8,\"result\":{}}\n";
+        let printed = format!("{long}\n{next}");
+        read_all(printed.as_bytes(), &session, &options).await;
+        drop(session);
+        let first = format!("{:?}", heard.recv().await);
+        assert!(
+            first.contains('7') && first.contains("longer than 100000 bytes"),
+            "{first}"
+        );
+        let second = format!("{:?}", heard.recv().await);
+        assert!(
+            second.contains('8') && !second.contains("longer"),
+            "{second}"
+        );
+        assert!(heard.recv().await.is_none());
+        let note = format!("{:?}", told.recv().await);
+        assert!(
+            note.contains("a message of server is longer than 100000 bytes"),
+            "{note}"
+        );
+    }
 }
