@@ -23,5 +23,6 @@ pub use requirement::{BUILT_IN, Requirement};
 pub use statement::{
     ApprovalFacts, Digest, EvidenceFacts, FileFacts, GuardFacts, LogFacts, PREDICATE_TYPE,
     Predicate, ReportFacts, RunFacts, STATEMENT_TYPE, Statement, Subject, WorkflowFacts, moment,
+    time,
 };
 pub use verify::{Expected, ExpectedWorkflow, Verified, verify};

@@ -289,8 +289,9 @@ pub fn moment(at_ms: u64) -> String {
     humantime::format_rfc3339_millis(UNIX_EPOCH + Duration::from_millis(at_ms)).to_string()
 }
 
-/// Reads a time of RFC 3339.
-pub(crate) fn time(text: &str) -> Option<u64> {
+/// Reads a time of RFC 3339, in milliseconds since 1970; `None` if it is not one.
+#[must_use]
+pub fn time(text: &str) -> Option<u64> {
     let at: SystemTime = humantime::parse_rfc3339(text).ok()?;
     let since = at.duration_since(UNIX_EPOCH).ok()?;
     u64::try_from(since.as_millis()).ok()
