@@ -98,8 +98,18 @@ impl Server {
 
     /// Posts `body`, again with the same key if there is no answer.
     pub(crate) fn post(&self, path: &str, body: &[u8]) -> Result<Vec<u8>, FleetError> {
+        self.post_within(path, body, REQUEST_TIME)
+    }
+
+    /// Posts like [`Self::post`], for as long as `time`.
+    pub(crate) fn post_within(
+        &self,
+        path: &str,
+        body: &[u8],
+        time: Duration,
+    ) -> Result<Vec<u8>, FleetError> {
         let key = random_word().map_err(|error| self.unreachable(&error))?;
-        self.retried(REQUEST_TIME, |time| {
+        self.retried(time, |time| {
             self.send(Method::POST, path, Some((&key, body)), time)
         })
     }

@@ -6,11 +6,13 @@
 //! **Invariant.** Without an answer of the server nothing is allowed: there is no cache that could allow a call. Nothing of
 //! this crate runs for a run that is stored on this machine.
 
+mod bundles;
 mod client;
 mod error;
 mod remote;
 mod wire;
 
+pub use bundles::{BundleRef, BundleView, RefusedBundle, current_bundle, start_run};
 pub use error::FleetError;
 pub use remote::open;
 pub use wire::{

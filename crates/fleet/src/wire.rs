@@ -14,20 +14,27 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, value::RawValue};
 
+use crate::bundles::BundleRef;
+
 /// Any JSON object.
 type AnyObject = BTreeMap<String, Value>;
 
 /// A run to start.
-#[derive(Debug, Clone, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct StartBody {
-    /// The workflow file. It is compiled by the server, and cannot refer to other files.
-    pub workflow: WorkflowFile,
+    /// The workflow file. It is compiled by the server, and cannot refer to other files. With `bundle`, it may only be
+    /// stricter than the bundle's file.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub workflow: Option<WorkflowFile>,
+    /// The file of the tenant's current bundle that the run follows, such as `fix.yaml`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub bundle: Option<String>,
     /// The name of one workflow, if the file has several.
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub select: Option<String>,
     /// The name of the run.
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
     /// Keys that override the workflow's context.
     #[serde(default)]
@@ -36,7 +43,7 @@ pub struct StartBody {
 }
 
 /// A workflow file.
-#[derive(Debug, Clone, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct WorkflowFile {
     /// Its name: `fix.yaml`. A name that ends in `.json` is read as JSON.
@@ -290,6 +297,9 @@ pub struct Started {
     pub state: Value,
     /// Whether it is `running`, `awaiting_approval` or anything else.
     pub status: String,
+    /// The bundle that it was started from.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub bundle: Option<BundleRef>,
 }
 
 /// How a run has answered a command.

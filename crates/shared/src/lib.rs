@@ -13,7 +13,9 @@
 
 mod address;
 mod append;
+mod audit;
 mod blobs;
+mod bundle;
 mod connect;
 mod database;
 mod doctor;
@@ -33,6 +35,14 @@ mod tokens;
 
 pub use address::Address;
 pub use append::{Appended, CommandKey};
+pub use audit::{
+    AuditError, AuditExpected, AuditExport, AuditFrom, AuditRefusal, AuditVerified, AuditWrong,
+    verify_audit,
+};
+pub use bundle::{
+    Accepted, BUNDLE_BYTES_MAX, BundleCard, BundleName, BundleRefusal, CheckedBundle, KeptBundles,
+    Looser, Manifest, PublishError, check_stricter, new_bundle,
+};
 pub use database::Database;
 pub use doctor::Check;
 pub use error::SharedError;

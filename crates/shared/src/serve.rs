@@ -6,7 +6,9 @@
 //! **Invariant.** A command with its key is recorded once, with its reply. No token of an agent answers a request, and
 //! nobody answers who started the run or does its work. An error says nothing about runs of other tenants.
 
+mod audit;
 mod batch;
+mod bundles;
 mod handle;
 mod problem;
 mod read;
@@ -29,6 +31,7 @@ use hyper_util::{
     rt::{TokioIo, TokioTimer},
     service::TowerToHyperService,
 };
+use interlock_attest::{PublicKey, SecretKey};
 use tokio::{
     net::{TcpListener, TcpStream},
     sync::Semaphore,
@@ -36,7 +39,7 @@ use tokio::{
 };
 
 use self::{routes::ROUTES, state::ServerState};
-use crate::{database::Database, error::SharedError};
+use crate::{database::Database, error::SharedError, tenant::Tenant};
 
 /// Maximum number of open connections.
 const CONNECTIONS_MAX: usize = 512;
@@ -58,6 +61,10 @@ pub struct ServeSettings {
     pub behind_proxy: bool,
     /// The state directory of this machine.
     pub state: PathBuf,
+    /// The keys that bundles of each tenant must be signed with; a tenant occurs once.
+    pub bundle_keys: Vec<(Tenant, Vec<PublicKey>)>,
+    /// The key that signs what happened in a tenant, before it is read.
+    pub audit_key: Option<Arc<SecretKey>>,
 }
 
 /// Why a log cannot be served.
@@ -101,7 +108,8 @@ pub fn serve(
         return Err(ServeError::InTheClear(settings.listen));
     }
     database.readiness()?;
-    let state = Arc::new(ServerState::new(database, folders(&settings.state))?);
+    let state = ServerState::new(database, folders(&settings.state))?;
+    let state = Arc::new(state.with_keys(&settings.bundle_keys, settings.audit_key.clone()));
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(2)
         .max_blocking_threads(THREADS_MAX)

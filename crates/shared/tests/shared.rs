@@ -13,6 +13,12 @@
 mod api;
 #[path = "shared/appends.rs"]
 mod appends;
+#[path = "shared/audited.rs"]
+mod audited;
+#[path = "shared/bundle_machines.rs"]
+mod bundle_machines;
+#[path = "shared/bundles.rs"]
+mod bundles;
 #[path = "shared/carried.rs"]
 mod carried;
 #[path = "shared/cluster.rs"]
@@ -23,6 +29,8 @@ mod forged;
 mod isolation;
 #[path = "shared/joined.rs"]
 mod joined;
+#[path = "shared/keys.rs"]
+mod keys;
 #[path = "shared/killed.rs"]
 mod killed;
 #[path = "shared/program.rs"]
@@ -35,6 +43,8 @@ mod serve_killed;
 mod serve_refused;
 #[path = "shared/server.rs"]
 mod server;
+#[path = "shared/signed_page.rs"]
+mod signed_page;
 #[path = "../../store/tests/store/suite.rs"]
 mod suite;
 #[path = "shared/trouble.rs"]

@@ -15,7 +15,9 @@ use serde::de::DeserializeOwned;
 use tokio::time::{Instant, timeout, timeout_at};
 
 use super::{
+    audit,
     batch::{Answered, Submitted},
+    bundles,
     problem::{Problem, json, json_bytes},
     read,
     routes::{Operation, Route, document},
@@ -124,6 +126,16 @@ async fn answer(
             let page = follow(state, &identity, &run, (from, wait.min(WAIT_MAX)));
             json(&page.await?)
         }
+        Operation::Bundle => {
+            let view = reading(state, move |state| bundles::view(state, &identity.tenant));
+            json(&view.await?)
+        }
+        Operation::Audit => {
+            let mut wanted = query(parts, &["from", "run"])?.into_iter();
+            let from = number(wanted.next().flatten().as_deref())?;
+            let run = wanted.next().flatten().map(RunId::new);
+            audit::respond(state, &identity, (from, run)).await
+        }
         _ => {
             let posted = Posted::read(route, identity, parts, body).await?;
             posted.answer(state, route).await
@@ -132,7 +144,7 @@ async fn answer(
 }
 
 /// Runs work that waits for the database, within the limit for reading requests.
-async fn reading<T: Send + 'static>(
+pub(super) async fn reading<T: Send + 'static>(
     state: &Arc<ServerState>,
     work: impl FnOnce(&ServerState) -> Result<T, Problem> + Send + 'static,
 ) -> Result<T, Problem> {

@@ -168,7 +168,7 @@ impl From<StoreError> for Problem {
 }
 
 /// Writes what the person who runs the server has to know; a client is told less.
-fn report(problem: &Problem, error: &dyn std::error::Error) {
+pub(super) fn report(problem: &Problem, error: &dyn std::error::Error) {
     use std::io::Write as _;
     if problem.status.is_server_error() {
         let line = interlock_core::visible::visible_lines(&error.to_string()).replace('\n', " ");

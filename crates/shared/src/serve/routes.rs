@@ -5,9 +5,11 @@ use schemars::{JsonSchema, Schema, SchemaGenerator, generate::SchemaSettings};
 use serde_json::{Map, Value, json};
 
 use interlock_fleet::{
-    AnswerBody, CommandBody, Decided, ErrorBody, EventPage, Health, RunPage, RunView, SnapshotView,
-    StartBody, Started,
+    AnswerBody, BundleView, CommandBody, Decided, ErrorBody, EventPage, Health, RunPage, RunView,
+    SnapshotView, StartBody, Started,
 };
+
+use super::audit;
 
 /// What a request asks for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -22,6 +24,8 @@ pub(crate) enum Operation {
     Command,
     Events,
     Answer,
+    Bundle,
+    Audit,
 }
 
 /// A route.
@@ -159,6 +163,29 @@ pub(crate) const ROUTES: &[Route] = &[
         query: &[],
         errors: POSTED,
     },
+    Route {
+        operation: Operation::Bundle,
+        path: "/v1/bundles/current",
+        name: "getBundle",
+        summary: "Returns the signed workflows that runs of the tenant start from.",
+        request: None,
+        reply: Some(of::<BundleView>),
+        query: &[],
+        errors: &[400, 401, 404, 405, 409, 500, 503],
+    },
+    Route {
+        operation: Operation::Audit,
+        path: "/v1/audit",
+        name: "getAudit",
+        summary: "Returns what happened in the tenant as lines of JSON with a signed head, for a person.",
+        request: None,
+        reply: None,
+        query: &[
+            ("from", "The number of the first entry; 0 without it."),
+            ("run", "The id of the only run whose entries are shown."),
+        ],
+        errors: &[400, 401, 403, 404, 405, 409, 500, 503],
+    },
 ];
 
 impl Route {
@@ -188,7 +215,7 @@ impl Route {
             }));
         }
         for (name, description) in self.query {
-            let kind = if *name == "before" {
+            let kind = if matches!(*name, "before" | "run") {
                 "string"
             } else {
                 "integer"
@@ -220,9 +247,13 @@ impl Route {
             || json!({ "type": "object" }),
             |reply| reply(generator).to_value(),
         );
+        let form = match self.operation {
+            Operation::Audit => audit::FORM,
+            _ => "application/json",
+        };
         responses.insert(
             "200".to_owned(),
-            json!({ "description": "Done.", "content": { "application/json": { "schema": schema } } }),
+            json!({ "description": "Done.", "content": { form: { "schema": schema } } }),
         );
         for status in self.errors {
             let schema = generator.subschema_for::<ErrorBody>();
@@ -248,9 +279,11 @@ const fn meaning(status: u16) -> &'static str {
         400 => "The request is malformed.",
         401 => "The token is missing, unknown, expired or revoked.",
         403 => "The token's role or its person may not do this.",
-        404 => "The tenant has no such run.",
+        404 => "The tenant has no such run, bundle or entry.",
         405 => "The address has another method.",
-        409 => "The key was used for another request, or the epoch is stale.",
+        409 => {
+            "The key was used for another request, the epoch is stale, or there is no good bundle or signed head."
+        }
         413 => "The body is too large.",
         415 => "The body is not JSON.",
         422 => "The workflow is invalid, or the request cannot be recorded.",

@@ -11,13 +11,14 @@ use interlock_core::{
     names::RunId,
     run::Run,
 };
-use interlock_fleet::{StartBody, Started};
+use interlock_fleet::{BundleRef, StartBody, Started, WorkflowFile};
 use interlock_formats::{NoWorkflows, Source};
 use interlock_store::{ChainHash, Durability, NewRun, SourceFile, record, run_id};
 use interlock_view::report::{state_paths, status};
 
 use super::{
     batch::{Answered, Outcome},
+    bundles,
     problem::Problem,
     state::ServerState,
 };
@@ -58,7 +59,8 @@ pub(crate) fn start(
     if let Some(reply) = known {
         return Ok(repeated(reply));
     }
-    let (run, written, started) = made(state, identity, body, at_ms)?;
+    let workflow = bundles::workflow(state, &database, body)?;
+    let (run, written, started) = made(state, identity, (body, workflow), at_ms)?;
     let reply = serde_json::to_vec(&started).map_err(|_| Problem::internal())?;
     let reply = state.marks().encode(&reply).into_owned();
     let stored = keep(
@@ -106,12 +108,12 @@ fn known(
 fn made(
     state: &ServerState,
     identity: &Identity,
-    body: &StartBody,
+    (body, (workflow, bundle)): (&StartBody, (WorkflowFile, Option<BundleRef>)),
     at_ms: u64,
 ) -> Result<(RunId, Written, Started), Problem> {
     let invalid =
         |code, message: String| Problem::new(StatusCode::UNPROCESSABLE_ENTITY, code, message);
-    let source = Source::new(body.workflow.name.clone(), body.workflow.text.clone());
+    let source = Source::new(workflow.name, workflow.text);
     let loaded = interlock_formats::load(&source, body.select.as_deref(), &NoWorkflows);
     let loaded = loaded.map_err(|found| {
         let lines = found.iter().take(ERRORS_MAX);
@@ -166,6 +168,7 @@ fn made(
         state: serde_json::to_value(state_paths(&loaded.machine, &folded).0)
             .map_err(|_| Problem::internal())?,
         status: status(&loaded.machine, &folded).as_str().to_owned(),
+        bundle,
     };
     Ok((run, written, started))
 }

@@ -7,12 +7,14 @@ use std::{
     time::{Duration, Instant},
 };
 
+use interlock_attest::{PublicKey, SecretKey};
 use interlock_core::names::RunId;
 use interlock_store::{ChainHash, RunFolder, random_word, record};
 use tokio::sync::{Notify, Semaphore, oneshot};
 
 use super::{
     batch::{BATCH_MAX, Live, Outcome, Submitted},
+    bundles::TenantBundles,
     problem::Problem,
 };
 use crate::{
@@ -51,6 +53,10 @@ pub(crate) struct ServerState {
     pub(crate) reads: Semaphore,
     pub(crate) followers: Semaphore,
     ready: Mutex<Option<(Instant, Result<(), Problem>)>>,
+    /// The bundles of the tenants whose keys this server has.
+    bundles: BTreeMap<Tenant, TenantBundles>,
+    /// The key that signs what happened, before it is read.
+    pub(crate) audit_key: Option<Arc<SecretKey>>,
 }
 
 /// A run in memory, and the commands that wait for it.
@@ -89,7 +95,31 @@ impl ServerState {
             reads: Semaphore::new(READS_MAX),
             followers: Semaphore::new(FOLLOWERS_MAX),
             ready: Mutex::default(),
+            bundles: BTreeMap::new(),
+            audit_key: None,
         })
+    }
+
+    /// Returns it with the keys of bundles and the key that signs what happened.
+    pub(crate) fn with_keys(
+        self,
+        bundles: &[(Tenant, Vec<PublicKey>)],
+        audit_key: Option<Arc<SecretKey>>,
+    ) -> Self {
+        let of = |(tenant, keys): &(Tenant, Vec<PublicKey>)| {
+            let bundles = TenantBundles::new(tenant.clone(), keys.clone());
+            (tenant.clone(), bundles)
+        };
+        Self {
+            bundles: bundles.iter().map(of).collect(),
+            audit_key,
+            ..self
+        }
+    }
+
+    /// Returns the bundles of a tenant; `None` if this server has no key of theirs.
+    pub(crate) fn bundles(&self, tenant: &Tenant) -> Option<&TenantBundles> {
+        self.bundles.get(tenant)
     }
 
     /// Returns the marks of every run on this server.

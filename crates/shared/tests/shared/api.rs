@@ -66,10 +66,16 @@ pub(crate) struct Served {
 impl Served {
     /// Starts the program with the database at `words`.
     pub(crate) fn start(words: &str) -> Self {
+        Self::start_with(words, &[])
+    }
+
+    /// Starts the program with more options.
+    pub(crate) fn start_with(words: &str, options: &[&str]) -> Self {
         let state = TempDir::new().unwrap();
         let errors = state.path().join("errors");
         let mut process = command(words, &state)
             .args(["serve", "--listen", "127.0.0.1:0", "--json"])
+            .args(options)
             .stdout(Stdio::piped())
             .stderr(std::fs::File::create(&errors).unwrap())
             .spawn()
@@ -132,6 +138,17 @@ impl Served {
 
     pub(crate) fn get(&self, token: &str, path: &str) -> Reply {
         self.ask("GET", path, &[bearer(token)], "")
+    }
+
+    /// Returns the lines that a reply is sent in, as far as it was sent.
+    pub(crate) fn get_lines(&self, token: &str, path: &str) -> String {
+        let url = format!("http://{}{path}", self.at);
+        let mut command = Command::new("curl");
+        let said = command
+            .args(["-sS", "-H", &bearer(token), &url])
+            .output()
+            .unwrap();
+        String::from_utf8(said.stdout).unwrap()
     }
 
     pub(crate) fn post(&self, token: &str, path: &str, key: &str, body: &Value) -> Reply {

@@ -21,6 +21,9 @@ const TABLES: &[&str] = &[
     "outputs",
     "tokens",
     "starts",
+    "audit",
+    "audit_heads",
+    "bundles",
 ];
 
 #[test]
@@ -176,6 +179,9 @@ fn what_was_recorded_is_not_changed_even_by_who_owns_the_tables() {
         "TRUNCATE interlock.events",
         "DELETE FROM interlock.commands",
         "DELETE FROM interlock.starts",
+        "DELETE FROM interlock.audit",
+        "UPDATE interlock.audit_heads SET entries = 0",
+        "UPDATE interlock.bundles SET revision = 9",
     ] {
         let done = server()
             .unwrap()

@@ -2,6 +2,7 @@
 
 use std::{
     os::unix::fs::PermissionsExt as _,
+    path::PathBuf,
     process::{Command, Output},
 };
 
@@ -14,14 +15,14 @@ use crate::{
     world::World,
 };
 
-struct Place<'a> {
-    server: &'a Server,
-    database: String,
+pub(crate) struct Place<'a> {
+    pub(crate) server: &'a Server,
+    pub(crate) database: String,
     world: World,
 }
 
 impl Place<'_> {
-    fn new() -> Option<Self> {
+    pub(crate) fn new() -> Option<Self> {
         let server = server()?;
         let database = server.new_database();
         let world = World::at(tempfile::tempdir().unwrap(), "state/interlock");
@@ -32,7 +33,12 @@ impl Place<'_> {
         })
     }
 
-    fn command(&self, arguments: &[&str]) -> Command {
+    /// Returns the folder in which commands are run.
+    pub(crate) fn state(&self) -> PathBuf {
+        self.world.home.path().parent().unwrap().to_owned()
+    }
+
+    pub(crate) fn command(&self, arguments: &[&str]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_interlock-shared"));
         let state = self.world.home.path().parent().unwrap();
         command
@@ -50,7 +56,7 @@ impl Place<'_> {
     }
 
     #[track_caller]
-    fn call(&self, arguments: &[&str], code: i32) -> (String, String) {
+    pub(crate) fn call(&self, arguments: &[&str], code: i32) -> (String, String) {
         let Output {
             status,
             stdout,
@@ -169,7 +175,7 @@ fn a_run_goes_from_this_machine_to_the_log_and_back() {
 }
 
 /// Returns the commands on a page, with their continuation lines.
-fn commands(page: &str) -> Vec<String> {
+pub(crate) fn commands(page: &str) -> Vec<String> {
     let mut commands: Vec<String> = Vec::new();
     let mut continues = false;
     for line in page.lines() {
@@ -307,6 +313,13 @@ fn every_command_has_help_with_examples() {
         "import",
         "serve",
         "join",
+        "start",
+        "audit export",
+        "audit verify",
+        "bundle create",
+        "bundle verify",
+        "bundle publish",
+        "bundle list",
         "token create",
         "token list",
         "token revoke",

@@ -1,9 +1,13 @@
 //! The command line of `interlock shared`.
 
+mod signed;
+
 use std::{net::SocketAddr, path::PathBuf};
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use interlock_shared::{DAYS_MAX, Role};
+
+pub(crate) use self::signed::{AuditCommand, BundleCommand, ServeKeys, StartArgs};
 
 /// Keep the runs of a team in one PostgreSQL database, and serve them.
 ///
@@ -138,6 +142,8 @@ encrypts connections from other machines.")]
         /// Listen on an address of other machines, because a proxy encrypts every connection to it.
         #[arg(long)]
         behind_proxy: bool,
+        #[command(flatten)]
+        keys: ServeKeys,
     },
     /// Have the next session of a project guarded by a run of a server.
     #[command(after_help = "Examples:
@@ -158,7 +164,24 @@ deny. The token is copied into the state directory, where an agent may not read 
         /// Where the project is on this machine; this folder without it.
         #[arg(long, value_name = "DIR")]
         project: Option<PathBuf>,
+        /// A file with a public key: the run must follow the server's bundle, which must be signed with it.
+        #[arg(long, value_name = "FILE")]
+        bundle_key: Option<PathBuf>,
     },
+    /// Start a run from the current bundle of a server.
+    #[command(after_help = "Examples:
+  interlock shared start fix.yaml --server https://interlock.example --token-file ana.token --bundle-key team.pub
+  interlock shared start fix.yaml --workflow .interlock/workflows/fix.yaml \\
+    --server http://127.0.0.1:4680 --token-file ana.token --bundle-key team.pub
+
+This machine checks the bundle before. A project's own workflow must permit no more than the bundle's.")]
+    Start(StartArgs),
+    /// Export what happened in the tenant with signatures, and check it.
+    #[command(subcommand)]
+    Audit(AuditCommand),
+    /// Make, check and publish bundles: signed workflows that runs start from.
+    #[command(subcommand)]
+    Bundle(BundleCommand),
     /// Make, list and revoke the tokens with which a server is used.
     #[command(subcommand)]
     Token(TokenCommand),

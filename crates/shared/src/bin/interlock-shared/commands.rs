@@ -19,7 +19,7 @@ use serde_json::{Value, json};
 
 use crate::{
     args::{Cli, Command, Target},
-    serving,
+    audits, bundles, serving,
 };
 
 pub(crate) type Done = Result<ExitCode, Box<dyn Error>>;
@@ -70,13 +70,23 @@ pub(crate) fn run(cli: Cli) -> Done {
         Command::Serve {
             listen,
             behind_proxy,
-        } => serving::serve(target, listen, behind_proxy),
+            keys,
+        } => serving::serve(target, listen, behind_proxy, &keys),
         Command::Join {
             run,
             server,
             token_file,
             project,
-        } => serving::join(target, &run, &server, &token_file, project.as_deref()),
+            bundle_key,
+        } => serving::join(
+            target,
+            (&run, &server, &token_file),
+            project.as_deref(),
+            bundle_key.as_deref(),
+        ),
+        Command::Start(args) => bundles::start(target, &args),
+        Command::Audit(command) => audits::audit(target, command),
+        Command::Bundle(command) => bundles::bundle(target, command),
         Command::Token(command) => serving::token(target, command),
     }
 }
@@ -126,7 +136,7 @@ pub(crate) fn log(target: &Target) -> Result<Database, Box<dyn Error>> {
 }
 
 /// Opens the log.
-fn opened(target: &Target) -> Result<SharedRuns, Box<dyn Error>> {
+pub(crate) fn opened(target: &Target) -> Result<SharedRuns, Box<dyn Error>> {
     let database = log(target)?;
     let home = home()?;
     let person = person_home();
@@ -134,7 +144,7 @@ fn opened(target: &Target) -> Result<SharedRuns, Box<dyn Error>> {
 }
 
 /// Finds the run that is meant.
-fn found(runs: &SharedRuns, wanted: &str) -> Result<RunId, Box<dyn Error>> {
+pub(crate) fn found(runs: &SharedRuns, wanted: &str) -> Result<RunId, Box<dyn Error>> {
     match runs.find(Some(wanted), &env::current_dir()?) {
         Err(StoreError::NoSuchRun { wanted, .. }) => {
             let tenant = runs.database().tenant();
@@ -253,26 +263,12 @@ fn export(target: &Target, output: Option<&Path>, write: WriteRun<'_>) -> Done {
         write(&mut io::stdout().lock(), Path::new("standard output"))?;
         return Ok(ExitCode::SUCCESS);
     };
-    // Whoever reads the file gets a whole run.
-    let mut name = path.as_os_str().to_owned();
-    name.push(".new");
-    let beside = PathBuf::from(name);
-    let failed = |error: io::Error| format!("cannot write `{}`: {error}", path.display());
-    // Readable by its owner only: a log may contain secrets. An existing file is never written into.
-    let _ = fs::remove_file(&beside);
-    let mut options = File::options();
-    options.write(true).create_new(true).mode(0o600);
-    let mut file = BufWriter::new(options.open(&beside).map_err(failed)?);
-    let written = write(&mut file, path).and_then(|done| {
-        file.flush().map_err(failed)?;
-        file.get_ref().sync_all().map_err(failed)?;
-        fs::rename(&beside, path).map_err(failed)?;
-        Ok(done)
-    });
-    if written.is_err() {
-        let _ = fs::remove_file(&beside);
-    }
-    let done = written?;
+    let mut done = None;
+    write_new(path, |file| {
+        done = Some(write(file, path)?);
+        Ok(())
+    })?;
+    let done = done.ok_or("nothing was written")?;
     let text = format!(
         "run {}: {} events in {}; the last hash is {}",
         done.run,
@@ -282,6 +278,32 @@ fn export(target: &Target, output: Option<&Path>, write: WriteRun<'_>) -> Done {
     );
     say(target, &text, &json!(done))?;
     Ok(ExitCode::SUCCESS)
+}
+
+/// Writes a file that only its owner can read, whole or not at all. An existing file is replaced, never written into.
+pub(crate) fn write_new(
+    path: &Path,
+    write: impl FnOnce(&mut dyn Write) -> Result<(), Box<dyn Error>>,
+) -> Result<(), Box<dyn Error>> {
+    // Whoever reads the file gets all of it.
+    let mut name = path.as_os_str().to_owned();
+    name.push(".new");
+    let beside = PathBuf::from(name);
+    let failed = |error: io::Error| format!("cannot write `{}`: {error}", path.display());
+    // A log may contain secrets.
+    let _ = fs::remove_file(&beside);
+    let mut options = File::options();
+    options.write(true).create_new(true).mode(0o600);
+    let mut file = BufWriter::new(options.open(&beside).map_err(failed)?);
+    let written = write(&mut file).and_then(|()| {
+        file.flush().map_err(failed)?;
+        file.get_ref().sync_all().map_err(failed)?;
+        Ok(fs::rename(&beside, path).map_err(failed)?)
+    });
+    if written.is_err() {
+        let _ = fs::remove_file(&beside);
+    }
+    written
 }
 
 fn import(target: &Target, file: &Path, project: Option<PathBuf>) -> Done {

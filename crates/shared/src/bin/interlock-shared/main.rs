@@ -1,7 +1,10 @@
 //! The `interlock-shared` command, which `interlock shared` starts: parses arguments, calls, prints.
 
 mod args;
+mod audits;
+mod bundles;
 mod commands;
+mod keys;
 mod serving;
 
 use std::process::ExitCode;

@@ -15,15 +15,25 @@ use interlock_store::{Durability, EventLog as _, JoinedRun, RunFolder, record};
 use serde_json::json;
 
 use crate::{
-    args::{Target, TokenCommand},
+    args::{ServeKeys, Target, TokenCommand},
+    bundles::{self, Remote},
     commands::{Done, database, home, log, person_home, say},
+    keys,
 };
 
-pub(crate) fn serve(target: &Target, listen: SocketAddr, behind_proxy: bool) -> Done {
+pub(crate) fn serve(
+    target: &Target,
+    listen: SocketAddr,
+    behind_proxy: bool,
+    keys: &ServeKeys,
+) -> Done {
+    let audit_key = keys.audit_key.as_deref();
     let settings = ServeSettings {
         listen,
         behind_proxy,
         state: home()?.path().to_owned(),
+        bundle_keys: keys::of_tenants(&keys.bundle_key)?,
+        audit_key: audit_key.map(|key| keys::private(Some(key))).transpose()?,
     };
     serve_log(database(target)?, &settings, |address| {
         let url = format!("http://{address}");
@@ -35,10 +45,9 @@ pub(crate) fn serve(target: &Target, listen: SocketAddr, behind_proxy: bool) -> 
 
 pub(crate) fn join(
     target: &Target,
-    run: &str,
-    server: &str,
-    token_file: &Path,
+    (run, server, token_file): (&str, &str, &Path),
     project: Option<&Path>,
+    bundle_key: Option<&Path>,
 ) -> Done {
     let run = RunId::new(run);
     record::check_run_id(&run)?;
@@ -53,6 +62,13 @@ pub(crate) fn join(
         project_root: project.clone(),
         person_home: person_home().unwrap_or_else(|| PathBuf::from("/")),
     };
+    let bundle = match bundle_key {
+        Some(key) => {
+            let (server, token) = (&*joined.server, &*joined.token);
+            Some(Remote { server, token }.bundle(key)?)
+        }
+        None => None,
+    };
     let home = home()?.opening_joined(interlock_fleet::open);
     // Asked before anything is written, so that a refusal leaves nothing behind.
     let folder = RunFolder::new(home.path(), home.path(), Durability::Power);
@@ -60,6 +76,9 @@ pub(crate) fn join(
     let folded = log.load()?;
     if folded.is_over() {
         return Err(format!("run `{run}` is over: start another one").into());
+    }
+    if let Some(bundle) = &bundle {
+        bundles::check_run(bundle, &log)?;
     }
     home.join_run(&run, &joined)?;
     let (place, whose) = (
