@@ -68,6 +68,9 @@ struct Numbered {
     hash: ChainHash,
 }
 
+/// An entry and its content as it is now; `None` if there is none, or if only the digest is wanted.
+type WithContent = (Numbered, Option<Vec<u8>>);
+
 impl Database {
     /// Begins an export; with a key, everything that has happened is signed first.
     ///
@@ -168,7 +171,7 @@ impl Database {
         &self,
         (from, to): (u64, u64),
         run: Option<String>,
-    ) -> Result<Vec<(Numbered, Option<Vec<u8>>)>, SharedError> {
+    ) -> Result<Vec<WithContent>, SharedError> {
         let of = self.clone();
         self.read(move |leased| async move {
             let tenant = of.tenant().as_str();

@@ -16,7 +16,7 @@ use interlock_shared::{
     Accepted, BUNDLE_BYTES_MAX, BundleName, BundleRefusal, CheckedBundle, KeptBundles, Tenant,
     check_stricter, new_bundle,
 };
-use interlock_store::{EventLog as _, RunLog, SourceFile};
+use interlock_store::{RunLog, SourceFile};
 use serde_json::{Value, json};
 
 use crate::{

@@ -43,11 +43,12 @@ pub(crate) fn public(path: &Path) -> Result<Vec<PublicKey>, Box<dyn Error>> {
     Ok(public_keys(&text).map_err(|error| format!("`{shown}`: {error}"))?)
 }
 
+/// A tenant, and the keys that its bundles must be signed with.
+type KeysOfTenant = (Tenant, Vec<PublicKey>);
+
 /// Reads the public keys of tenants, from `TENANT=FILE`; each tenant is named once.
-pub(crate) fn of_tenants(
-    named: &[String],
-) -> Result<Vec<(Tenant, Vec<PublicKey>)>, Box<dyn Error>> {
-    let mut found: Vec<(Tenant, Vec<PublicKey>)> = Vec::new();
+pub(crate) fn of_tenants(named: &[String]) -> Result<Vec<KeysOfTenant>, Box<dyn Error>> {
+    let mut found: Vec<KeysOfTenant> = Vec::new();
     for one in named {
         let (tenant, path) = one
             .split_once('=')
