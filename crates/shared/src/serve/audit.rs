@@ -31,12 +31,17 @@ pub(crate) async fn respond(
         return Err(Problem::role("only the token of a person reads the audit"));
     }
     let tenant = identity.tenant.clone();
+    // Signing may take long: whoever waits for it takes no thread from those who read.
+    let permit = state.signing.acquire().await;
+    let permit = permit.map_err(|_| Problem::internal())?;
     let export = reading(state, move |state| {
         let database = state.database.for_tenant(tenant);
         let key = state.audit_key.as_ref();
         Ok(database.audit(AuditFrom::Entry(from), run.as_ref(), key)?)
     });
-    let parts = stream::try_unfold((Arc::clone(state), export.await?), next);
+    let export = export.await?;
+    drop(permit);
+    let parts = stream::try_unfold((Arc::clone(state), export), next);
     let mut response = Response::new(Body::from_stream(Box::pin(parts)));
     for (name, value) in [
         (header::CONTENT_TYPE, FORM),

@@ -1,6 +1,6 @@
 //! The current bundle of a tenant, and the workflow that a run may start with.
 
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, TryLockError};
 
 use axum::http::StatusCode;
 use interlock_attest::PublicKey;
@@ -103,12 +103,20 @@ impl TenantBundles {
         Ok(None)
     }
 
-    /// Compares a project's workflow with the bundle's, one comparison at a time.
+    /// Compares a project's workflow with the bundle's, one comparison at a time; others are told to try again, so that
+    /// no tenant takes all the threads that read.
     fn check_stricter(&self, new: &WorkflowFile, old: (&str, &str)) -> Result<(), Problem> {
         if new.text == old.1 {
             return Ok(());
         }
-        let _comparing = lock(&self.comparing);
+        let _comparing = match self.comparing.try_lock() {
+            Ok(comparing) => comparing,
+            Err(TryLockError::Poisoned(poisoned)) => poisoned.into_inner(),
+            Err(TryLockError::WouldBlock) => {
+                let what = "another workflow of the tenant is being compared with its bundle";
+                return Err(Problem::busy(what));
+            }
+        };
         check_stricter((&new.name, &new.text), old).map_err(|looser| {
             let code = match looser {
                 Looser::Invalid(_) => "workflow_invalid",
@@ -222,4 +230,25 @@ pub(crate) fn workflow(
         },
     };
     Ok((workflow, Some(used)))
+}
+
+#[cfg(test)]
+#[expect(clippy::unwrap_used, reason = "a failed test panics")]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_comparison_of_a_tenant_runs_at_a_time() {
+        let bundles = TenantBundles::new(Tenant::new("acme").unwrap(), Vec::new());
+        let text = "id: x\ninitial: a\nstates: {a: {on: {DONE: b}}, b: {type: final}}\n";
+        let own = WorkflowFile {
+            name: "own.yaml".to_owned(),
+            text: text.replace("DONE: b", "DONE: {target: b, requires_approval: true}"),
+        };
+        let running = lock(&bundles.comparing);
+        let second = bundles.check_stricter(&own, ("x.yaml", text)).unwrap_err();
+        assert_eq!(second.code, "busy");
+        drop(running);
+        assert_eq!(bundles.check_stricter(&own, ("x.yaml", text)), Ok(()));
+    }
 }

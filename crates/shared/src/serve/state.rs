@@ -55,6 +55,8 @@ pub(crate) struct ServerState {
     ready: Mutex<Option<(Instant, Result<(), Problem>)>>,
     /// The bundles of the tenants whose keys this server has.
     bundles: BTreeMap<Tenant, TenantBundles>,
+    /// Held by the one request that has what happened signed.
+    pub(crate) signing: Semaphore,
     /// The key that signs what happened, before it is read.
     pub(crate) audit_key: Option<Arc<SecretKey>>,
 }
@@ -96,6 +98,7 @@ impl ServerState {
             followers: Semaphore::new(FOLLOWERS_MAX),
             ready: Mutex::default(),
             bundles: BTreeMap::new(),
+            signing: Semaphore::new(1),
             audit_key: None,
         })
     }

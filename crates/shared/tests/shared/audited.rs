@@ -401,17 +401,29 @@ fn what_an_administrator_changes_after_it_was_signed_is_named() {
     }
 }
 
-/// An event that was changed before anything was signed is signed as it is, and found by its own hash.
+/// What was changed before anything was signed is signed as it is, and found by the hashes of the run.
 #[test]
 fn what_was_changed_before_it_was_signed_is_found_by_the_hashes_of_the_run() {
-    let Some(fleet) = Fleet::new() else { return };
-    something_happens(&fleet);
-    let fault = "SET session_replication_role = replica; \
-         UPDATE interlock.events SET body = convert_to('{}', 'UTF8') WHERE seq = 1";
-    fleet.server.sql(&fleet.name, fault);
-    let text = exported(&fleet.acme, None, Some(&key(1)));
-    let keys = [key(1).public()];
-    assert_eq!(verified(&text, &expected(&keys)), Err("event_changed"));
+    for fault in [
+        // Without its own hash, and with the right one, which the next event does not follow.
+        "UPDATE interlock.events SET body = convert_to('{}', 'UTF8') WHERE seq = 1",
+        "UPDATE interlock.events SET body = convert_to('{}', 'UTF8'), hash = sha256(prev || int8send(seq) \
+         || int8send(at_ms) || convert_to('{}', 'UTF8')) WHERE seq = 1",
+        "DELETE FROM interlock.events WHERE seq = 1",
+        "DELETE FROM interlock.events WHERE seq = 0",
+    ] {
+        let Some(fleet) = Fleet::new() else { return };
+        something_happens(&fleet);
+        let by_force = format!("SET session_replication_role = replica; {fault}");
+        fleet.server.sql(&fleet.name, &by_force);
+        let text = exported(&fleet.acme, None, Some(&key(1)));
+        let keys = [key(1).public()];
+        assert_eq!(
+            verified(&text, &expected(&keys)),
+            Err("event_changed"),
+            "{fault}"
+        );
+    }
 }
 
 #[test]
