@@ -3,7 +3,7 @@
 use std::net::TcpListener;
 
 use interlock_core::names::RunId;
-use interlock_shared::Role;
+use interlock_shared::{FORMAT, Role};
 use serde_json::json;
 use tempfile::TempDir;
 
@@ -354,10 +354,9 @@ fn a_server_says_what_is_wrong_with_its_database() {
         "database_older",
     );
     assert_eq!(served.ask("GET", "/healthz", &[], "").status, 200);
-    server.sql(
-        &name,
-        "INSERT INTO interlock.migrations (format) VALUES (2), (3)",
-    );
+    let formats =
+        format!("INSERT INTO interlock.migrations (format) SELECT generate_series(2, {FORMAT})");
+    server.sql(&name, &formats);
     until("it is ready", || ready().status == 200);
     // Read-only: a command is refused, and accepted later with the same key.
     server.sql(
