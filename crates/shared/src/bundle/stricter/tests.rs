@@ -108,3 +108,23 @@ fn a_passkey_cannot_become_a_click() {
     assert_eq!(word(OLD, &passkey), "unknown");
     assert_eq!(word(&passkey, &passkey), "as strict");
 }
+
+/// The context that a run starts with opens guards as a rule does.
+#[test]
+fn a_guard_cannot_be_opened_by_the_context() {
+    let closed = "id: ctx
+initial: a
+context: {ok: false}
+states:
+  a: {allowed_tools: [Read], on: {DONE: {target: done, guard: is_ok}}}
+  done: {type: final}
+guards:
+  is_ok: {field: ok, op: eq, value: true}
+";
+    assert_eq!(word(closed, closed), "as strict");
+    let open = closed.replace("ok: false", "ok: true");
+    assert_eq!(word(&open, closed), "permits more");
+    assert_eq!(word(closed, &open), "as strict");
+    let other = closed.replace("value: true", "value: false");
+    assert_eq!(word(&other, closed), "permits more");
+}
