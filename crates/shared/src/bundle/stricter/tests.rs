@@ -128,3 +128,26 @@ guards:
     let other = closed.replace("value: true", "value: false");
     assert_eq!(word(&other, closed), "permits more");
 }
+
+#[test]
+fn a_check_after_a_write_cannot_be_taken_away() {
+    let checked = "id: i
+initial: working
+states:
+  working: {allowed_tools: [Read, Edit], on: {DONE: done}}
+  checking:
+    allowed_tools: [Read, Bash]
+    allowed_commands: [make check]
+    on: {VALID: {target: $return, guard: checked}}
+  done: {type: final}
+guards:
+  checked: {evidence: {command: make check}}
+interrupts:
+  migrations: {trigger: {file_pattern: \"db/**\"}, target: checking}
+";
+    assert_eq!(word(checked, checked), "as strict");
+    let fewer = checked.replace("db/**", "db/old/**");
+    assert_eq!(word(&fewer, checked), "permits more");
+    let unguarded = checked.replace(", guard: checked", "");
+    assert_eq!(word(&unguarded, checked), "permits more");
+}
