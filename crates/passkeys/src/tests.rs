@@ -209,6 +209,7 @@ fn log(passkey: Option<PasskeyAssertion>, yes: bool, opened: Digest) -> Result<u
             by: "ana".to_owned(),
             note: None,
             passkey: passkey.map(Box::new),
+            votes: None,
             at_ms: 1,
         },
     ];

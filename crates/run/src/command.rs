@@ -320,6 +320,8 @@ pub struct Answer {
     pub of: Option<String>,
     /// Passkey assertion that came with the answer.
     pub passkey: Option<Box<PasskeyAssertion>>,
+    /// Digest of the votes that the answer counts; `None`: one person answers.
+    pub votes: Option<Digest>,
 }
 
 /// How an activity ended.

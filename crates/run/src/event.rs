@@ -398,6 +398,9 @@ pub enum Event {
         /// Passkey assertion that came with an approval; verifying the log checks it again.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         passkey: Option<Box<PasskeyAssertion>>,
+        /// Digest of the votes that the answer counts, which a server stores beside the log.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        votes: Option<Digest>,
         /// Time in milliseconds since 1970.
         at_ms: u64,
     },

@@ -510,6 +510,7 @@ fn answer(line: AnswerLine) -> Answer {
         edit: line.edit,
         of: line.of,
         passkey: None,
+        votes: None,
     }
 }
 

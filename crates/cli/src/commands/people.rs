@@ -85,6 +85,7 @@ pub(crate) fn approve(app: &App, args: ApproveArgs) -> Done {
             edit,
             of: args.of,
             passkey: None,
+            votes: None,
         }),
         args.json,
     )

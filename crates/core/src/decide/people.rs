@@ -128,7 +128,7 @@ impl Work<'_> {
             .approval_before
             .as_ref()
             .map_or_else(Refused::default, |before| before.no);
-        self.answer(waiting, &answer.by, false, answer.note.as_deref());
+        self.reject_with(waiting, answer);
         match no {
             Refused::Cancels => self.cancel(&answer.by).map(drop),
             Refused::Fails => {
@@ -179,13 +179,29 @@ impl Work<'_> {
 
     /// Records an approval, with its passkey assertion.
     pub(super) fn answer_with(&mut self, request: &Request, answer: &Answer) {
-        let passkey = answer.passkey.clone();
-        self.record_answer(request, (&answer.by, true), answer.note.as_deref(), passkey);
+        let evidence = (answer.passkey.clone(), answer.votes.clone());
+        self.record_answer(
+            request,
+            (&answer.by, true),
+            answer.note.as_deref(),
+            evidence,
+        );
+    }
+
+    /// Records a rejection by a person.
+    fn reject_with(&mut self, request: &Request, answer: &Answer) {
+        let evidence = (None, answer.votes.clone());
+        self.record_answer(
+            request,
+            (&answer.by, false),
+            answer.note.as_deref(),
+            evidence,
+        );
     }
 
     /// Records an answer.
     pub(super) fn answer(&mut self, request: &Request, by: &str, yes: bool, note: Option<&str>) {
-        self.record_answer(request, (by, yes), note, None);
+        self.record_answer(request, (by, yes), note, (None, None));
     }
 
     fn record_answer(
@@ -193,7 +209,7 @@ impl Work<'_> {
         request: &Request,
         (by, yes): (&str, bool),
         note: Option<&str>,
-        passkey: Option<Box<PasskeyAssertion>>,
+        (passkey, votes): (Option<Box<PasskeyAssertion>>, Option<Digest>),
     ) {
         self.emit(Event::RequestAnswered {
             path: request.path.clone(),
@@ -204,6 +220,7 @@ impl Work<'_> {
             by: by.to_owned(),
             note: note.map(str::to_owned),
             passkey,
+            votes,
             at_ms: self.at_ms,
         });
         let asked = |guard: &EvidenceGuard| guard.substance_shown().is_some();
@@ -292,11 +309,11 @@ impl Work<'_> {
                 continue;
             };
             self.path = request.path.clone();
-            let (by, note) = (&answer.by, answer.note.as_deref());
             match request.about {
                 About::Call(_) => {
-                    self.answer(&request, by, false, note);
+                    self.reject_with(&request, answer);
                     if request.is_of_stage() {
+                        let note = answer.note.as_deref();
                         let note = note.map_or_else(String::new, |note| format!(": {note}"));
                         let message = format!("denied: a person said no{note}");
                         self.refuse_grant(&request, message)?;
@@ -304,7 +321,7 @@ impl Work<'_> {
                 }
                 About::Entry { .. } => self.reject_entry(&request, answer)?,
                 About::Transition(_) => {
-                    self.answer(&request, by, false, note);
+                    self.reject_with(&request, answer);
                     self.raise_kept(&request.path)?;
                 }
             }
