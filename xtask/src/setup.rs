@@ -12,6 +12,8 @@ const CLIENTS: &str = "tests/e2e";
 pub(crate) const MCP: &str = "tests/mcp";
 /// Folder that lists the published suites and types.
 const SUITES: &str = "tests/suites";
+/// Folder that lists the OpenID provider for the tests of `interlock shared`.
+const OIDC: &str = "tests/oidc";
 /// Folder that lists the driver of the browser for the console's tests.
 const BROWSER: &str = "tests/console";
 /// Folder of the VS Code extension, which lists its dependencies and those of its tests.
@@ -34,6 +36,7 @@ pub(crate) fn install() -> Result<()> {
     unpack()?;
     say(MCP, npm::install(MCP)?);
     say(SUITES, npm::install(SUITES)?);
+    say(OIDC, npm::install(OIDC)?);
     say(BROWSER, npm::install(BROWSER)?);
     say(console::WEB, npm::install(console::WEB)?);
     say(EDITOR, npm::install(EDITOR)?);
