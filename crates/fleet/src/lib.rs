@@ -9,11 +9,16 @@
 mod bundles;
 mod client;
 mod error;
+mod people;
 mod remote;
 mod wire;
 
 pub use bundles::{BundleRef, BundleView, RefusedBundle, current_bundle, start_run};
 pub use error::FleetError;
+pub use people::{
+    ApprovalView, IssuerLine, Issuers, JobBody, PeopleBody, PeopleView, SignInBody, SignedIn,
+    VoteLine,
+};
 pub use remote::open;
 pub use wire::{
     AnswerBody, CommandBody, Decided, ErrorBody, ErrorLine, EventLine, EventPage, Health, Pinned,

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use crate::people::ApprovalView;
 use interlock_core::{
     call::{CallResult, ToolCall, WrittenPath},
     command::{CommandKind, LineEnd, LineStart, TransitionRequest},
@@ -392,6 +393,9 @@ pub struct RunView {
     pub report: Value,
     /// The requests that wait for a person.
     pub requests: Vec<Value>,
+    /// How far the approval of each request has come, if the tenant has a policy.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub approvals: Vec<ApprovalView>,
     /// Changes of protected things that no person has accepted.
     pub changed: Vec<Value>,
 }

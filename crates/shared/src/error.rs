@@ -206,6 +206,23 @@ pub enum SharedError {
         /// What is wrong.
         what: &'static str,
     },
+    /// A text is not a policy of people.
+    #[error("the policy was not loaded: {what}")]
+    BadPeople {
+        /// What is wrong.
+        what: String,
+    },
+    /// A policy was written for another revision than the one that holds.
+    #[error(
+        "the policy was not loaded: revision {revision} holds now; read it, and change that one"
+    )]
+    OtherPeople {
+        /// The revision that holds; 0: none was loaded.
+        revision: u64,
+    },
+    /// A token that is for one run is used for another one.
+    #[error("the token is for one run, which is another one: exchange another token of the job")]
+    OneRun,
     /// Anything else.
     #[error("`{place}` failed ({what}): nothing was recorded")]
     Failed {

@@ -15,9 +15,10 @@ const MIGRATIONS: &[&str] = &[
     include_str!("../migrations/2.sql"),
     include_str!("../migrations/3.sql"),
     include_str!("../migrations/4.sql"),
+    include_str!("../migrations/5.sql"),
 ];
 /// The format that this code writes and reads.
-pub const FORMAT: i32 = 4;
+pub const FORMAT: i32 = 5;
 /// The lock that is taken while the tables change: `ILCK`.
 const LOCK: u64 = 0x494c_434b;
 

@@ -10,10 +10,12 @@ mod audit;
 mod batch;
 mod bundles;
 mod handle;
+mod people;
 mod problem;
 mod read;
 mod routes;
 mod sent;
+mod sign_in;
 mod start;
 mod state;
 
@@ -39,7 +41,7 @@ use tokio::{
 };
 
 use self::{routes::ROUTES, state::ServerState};
-use crate::{database::Database, error::SharedError, tenant::Tenant};
+use crate::{database::Database, error::SharedError, sign_in::SignIn, tenant::Tenant};
 
 /// Maximum number of open connections.
 const CONNECTIONS_MAX: usize = 512;
@@ -65,6 +67,8 @@ pub struct ServeSettings {
     pub bundle_keys: Vec<(Tenant, Vec<PublicKey>)>,
     /// The key that signs what happened in a tenant, before it is read.
     pub audit_key: Option<Arc<SecretKey>>,
+    /// The issuers whose ID tokens are exchanged for tokens of the server.
+    pub sign_in: SignIn,
 }
 
 /// Why a log cannot be served.
@@ -108,7 +112,11 @@ pub fn serve(
         return Err(ServeError::InTheClear(settings.listen));
     }
     database.readiness()?;
-    let state = ServerState::new(database, folders(&settings.state))?;
+    let state = ServerState::new(
+        database,
+        folders(&settings.state),
+        settings.sign_in.clone(),
+    )?;
     let state = Arc::new(state.with_keys(&settings.bundle_keys, settings.audit_key.clone()));
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(2)

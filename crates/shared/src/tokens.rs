@@ -89,6 +89,41 @@ pub(crate) struct Identity {
     pub(crate) subject: String,
     /// When the token expires, by the clock of the database.
     pub(crate) expires_ms: u64,
+    /// The groups that the issuer of a person or a job has named.
+    pub(crate) groups: Vec<String>,
+    /// The only run that the token is for; `None`: any run of the tenant.
+    pub(crate) one_run: Option<OneRun>,
+}
+
+/// The limit of a token that is for one run.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct OneRun {
+    /// The id of the token.
+    pub(crate) token: String,
+    /// The run; `None`: the one that it starts first.
+    pub(crate) run: Option<String>,
+}
+
+/// A person or a program, with the groups that the issuer of its token has named.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Member {
+    pub(crate) subject: String,
+    pub(crate) groups: Vec<String>,
+}
+
+impl Identity {
+    /// Returns whether the token is for `run`.
+    pub(crate) fn is_for(&self, run: &str) -> bool {
+        (self.one_run.as_ref()).is_none_or(|one| one.run.as_deref() == Some(run))
+    }
+
+    /// Returns the person or the program, for a policy.
+    pub(crate) fn member(&self) -> Member {
+        Member {
+            subject: self.subject.clone(),
+            groups: self.groups.clone(),
+        }
+    }
 }
 
 /// A token as it was sent. It is never shown.
@@ -130,6 +165,22 @@ impl Bearer {
     }
 }
 
+/// A token with its id and its hash.
+pub(crate) struct NewToken {
+    pub(crate) id: String,
+    pub(crate) token: String,
+    pub(crate) hash: Vec<u8>,
+}
+
+/// Returns whether `text` can name whoever is responsible for what is sent.
+///
+/// Two spellings of one name would be two people, one of whom approves what the other has done.
+pub(crate) fn is_subject(text: &str) -> bool {
+    let is_plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || "._@+-".contains(c);
+    let fits = (1..=SUBJECT_CHARS_MAX).contains(&text.len());
+    fits && text.chars().all(is_plain) && text != AGENT
+}
+
 fn hash_of(token: &str) -> ChainHash {
     ChainHash::of_parts(&[b"interlock token", token.as_bytes()])
 }
@@ -152,11 +203,7 @@ impl Database {
         subject: &str,
         days: u64,
     ) -> Result<(String, String), SharedError> {
-        // Two spellings of one name would be two people, one of whom approves what the other has done.
-        let is_plain =
-            |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || "._@+-".contains(c);
-        let fits = (1..=SUBJECT_CHARS_MAX).contains(&subject.len());
-        if !fits || !subject.chars().all(is_plain) || subject == AGENT {
+        if !is_subject(subject) {
             return Err(SharedError::BadToken {
                 what: "a subject is a name of at most 100 small letters, digits and `._@+-`, and not `agent`",
             });
@@ -166,14 +213,7 @@ impl Database {
                 what: "a token is valid for 1 to 366 days",
             });
         }
-        let word = || {
-            random_word().map_err(|error| SharedError::Failed {
-                place: self.place().to_owned(),
-                what: error.to_string(),
-            })
-        };
-        let id: String = word()?.chars().take(ID_DIGITS).collect();
-        let token = format!("{PREFIX}{}.{id}.{}{}", self.tenant(), word()?, word()?);
+        let NewToken { id, token, hash } = self.new_token()?;
         let made = self.select(
             "INSERT INTO interlock.tokens (tenant, id, hash, role, subject, expires_at) \
              SELECT $1, $2, $3, $4, $5, now() + make_interval(days => $6::bigint::int) \
@@ -181,7 +221,7 @@ impl Database {
             vec![
                 self.tenant().as_str().into(),
                 id.as_str().into(),
-                hash_of(&token).as_bytes().to_vec().into(),
+                hash.into(),
                 role.as_str().into(),
                 subject.into(),
                 days.into(),
@@ -194,6 +234,20 @@ impl Database {
             });
         }
         Ok((id, token))
+    }
+
+    /// Makes up a token, which is not stored yet.
+    pub(crate) fn new_token(&self) -> Result<NewToken, SharedError> {
+        let word = || {
+            random_word().map_err(|error| SharedError::Failed {
+                place: self.place().to_owned(),
+                what: error.to_string(),
+            })
+        };
+        let id: String = word()?.chars().take(ID_DIGITS).collect();
+        let token = format!("{PREFIX}{}.{id}.{}{}", self.tenant(), word()?, word()?);
+        let hash = hash_of(&token).as_bytes().to_vec();
+        Ok(NewToken { id, token, hash })
     }
 
     /// Lists the tokens of the tenant, the newest first.
@@ -251,8 +305,8 @@ impl Database {
                 .await?;
             leased
                 .query(
-                    "SELECT hash, role, subject, (extract(epoch FROM expires_at) * 1000)::bigint \
-                     FROM interlock.tokens WHERE tenant = $1 AND id = $2 \
+                    "SELECT hash, role, subject, (extract(epoch FROM expires_at) * 1000)::bigint, \
+                     groups, one_run, run FROM interlock.tokens WHERE tenant = $1 AND id = $2 \
                      AND revoked_at IS NULL AND expires_at > now()",
                     &[tenant, shown.id.as_str().into()],
                 )
@@ -266,8 +320,13 @@ impl Database {
         if !is_same(&stored, bearer.hash.as_bytes()) {
             return Ok(None);
         }
+        let groups: String = found.get(4)?;
+        let (one_run, run): (bool, Option<String>) = (found.get(5)?, found.get(6)?);
+        let token = bearer.id.clone();
         Ok(Some(Identity {
             tenant: bearer.tenant.clone(),
+            groups: groups.split_whitespace().map(str::to_owned).collect(),
+            one_run: one_run.then_some(OneRun { token, run }),
             role: role(&found, 1)?,
             subject: found.get(2)?,
             expires_ms: found.number(3)?,

@@ -33,8 +33,12 @@ mod joined;
 mod keys;
 #[path = "shared/killed.rs"]
 mod killed;
+#[path = "shared/people.rs"]
+mod people;
 #[path = "shared/program.rs"]
 mod program;
+#[path = "shared/provider.rs"]
+mod provider;
 #[path = "shared/serve.rs"]
 mod serve;
 #[path = "shared/serve_killed.rs"]
@@ -45,6 +49,8 @@ mod serve_refused;
 mod server;
 #[path = "shared/signed_page.rs"]
 mod signed_page;
+#[path = "shared/sign_in.rs"]
+mod sign_in;
 #[path = "../../store/tests/store/suite.rs"]
 mod suite;
 #[path = "shared/trouble.rs"]

@@ -3,13 +3,17 @@
 //! No command is decided optimistically: whoever holds the lock decides up to [`BATCH_MAX`] commands, each against the
 //! run as the previous one left it, and records all of their events, keys and replies with one commit.
 
+mod ballot;
+mod touched;
+mod written;
+
 use std::{
     collections::{BTreeMap, BTreeSet},
     sync::Arc,
 };
 
 use axum::http::StatusCode;
-use futures_util::future::join3;
+use futures_util::future::join5;
 use interlock_core::{
     Decision, Reply,
     command::{Command, CommandKind},
@@ -29,14 +33,18 @@ use interlock_store::{
 use serde_json::json;
 use tokio_postgres::types::{ToSql, Type};
 
+use self::{touched::Touched, written::Written};
 use super::problem::Problem;
 use crate::{
-    append::{Columns, integer},
+    append::integer,
     database::{Database, Leased},
     error::{SharedError, failed},
+    people::People,
+    people_rows,
     rows::Found,
     run::SharedRun,
     tokens::Role,
+    votes::{self, Vote},
 };
 
 /// Maximum number of commands of one transaction.
@@ -45,6 +53,10 @@ pub(crate) const BATCH_MAX: usize = 32;
 const TRIES_MAX: u32 = 4;
 /// Maximum number of events that are read while the run is locked; more are read before.
 const TAIL_MAX: u64 = 256;
+
+/// Reads who has done work in a run.
+const DRIVERS: &str = "SELECT DISTINCT subject FROM interlock.commands \
+     WHERE tenant = $1 AND run = $2 AND drives AND subject IS NOT NULL";
 
 /// A command with its key and its sender.
 #[derive(Debug, Clone)]
@@ -55,6 +67,8 @@ pub(crate) struct Submitted {
     pub(crate) digest: ChainHash,
     pub(crate) subject: String,
     pub(crate) role: Role,
+    /// The groups that the issuer of the token has named.
+    pub(crate) groups: Vec<String>,
     /// Whether it is part of the work that others approve.
     pub(crate) drives: bool,
     /// Whether a person approves something with it.
@@ -84,6 +98,8 @@ pub(crate) struct Live {
     folded: Snapshot,
     /// Who started the run, as its first event says.
     started_by: Option<String>,
+    /// What has been written, if somebody was asked about it.
+    touched: Option<Touched>,
 }
 
 impl Live {
@@ -102,6 +118,7 @@ impl Live {
             machine,
             folded,
             started_by,
+            touched: None,
         })
     }
 
@@ -125,10 +142,17 @@ impl Live {
                 self.reload()?;
                 continue;
             }
+            if locked.people.is_some() && batch.iter().any(|one| one.accepts) {
+                self.catch_up_touched()?;
+            }
             let mut work = Work::new(self, &locked);
             let outcomes: Vec<Outcome> = batch.iter().map(|one| work.answer(one)).collect();
             let Work {
-                run, hash, written, ..
+                run,
+                hash,
+                written,
+                touched,
+                ..
             } = work;
             if written.is_empty() {
                 database.roll_back(leased)?;
@@ -138,6 +162,7 @@ impl Live {
             let events = run.seq - before;
             written.commit(&database, leased, self.log.run(), (run.seq, hash))?;
             self.folded = Snapshot { run, head: hash };
+            self.touched = touched;
             if events > 0 {
                 self.log.grew(before, events, grown);
             }
@@ -226,6 +251,10 @@ struct Locked {
     known: BTreeMap<String, (Vec<u8>, Vec<u8>)>,
     /// Who has done work in the run.
     drivers: BTreeSet<String>,
+    /// The policy that holds, if a person has sent one of the commands.
+    people: Option<People>,
+    /// The votes of the run, if one of the commands approves something.
+    votes: Vec<Vote>,
 }
 
 impl Locked {
@@ -237,43 +266,60 @@ impl Locked {
     ) -> Result<(Arc<Leased>, Self), SharedError> {
         let keys: Vec<String> = batch.iter().map(|one| one.key.clone()).collect();
         let asks = batch.iter().any(|one| one.accepts);
+        let by_people = batch.iter().any(|one| one.role == Role::Person);
         let (tenant, id) = (database.tenant().clone(), run.clone());
-        let (leased, (tip, known, drivers)) = database.begin_with(move |sent| async move {
-            let (tenant, run) = (tenant.as_str(), id.as_str());
-            let own: [(&(dyn ToSql + Sync), Type); 2] = [(&tenant, Type::TEXT), (&run, Type::TEXT)];
-            let with_keys: [(&(dyn ToSql + Sync), Type); 3] = [
-                (&tenant, Type::TEXT),
-                (&run, Type::TEXT),
-                (&keys, Type::TEXT_ARRAY),
-            ];
-            // Sent together, and executed one after the other: the second sees what was committed before the lock.
-            let tip = sent.client.query_typed(
-                "SELECT seq, tip_hash, epoch, greatest(last_ms, \
+        let (leased, (tip, known, drivers, people, votes)) =
+            database.begin_with(move |sent| async move {
+                let (tenant, run) = (tenant.as_str(), id.as_str());
+                let own: [(&(dyn ToSql + Sync), Type); 2] =
+                    [(&tenant, Type::TEXT), (&run, Type::TEXT)];
+                let with_keys: [(&(dyn ToSql + Sync), Type); 3] = [
+                    (&tenant, Type::TEXT),
+                    (&run, Type::TEXT),
+                    (&keys, Type::TEXT_ARRAY),
+                ];
+                // Sent together, and executed one after the other: the second sees what was committed before the lock.
+                let tip = sent.client.query_typed(
+                    "SELECT seq, tip_hash, epoch, greatest(last_ms, \
                  (extract(epoch FROM clock_timestamp()) * 1000)::bigint) \
                  FROM interlock.runs WHERE tenant = $1 AND run = $2 FOR UPDATE",
-                &own,
-            );
-            let known = sent.client.query_typed(
-                "SELECT id, digest, reply FROM interlock.commands \
+                    &own,
+                );
+                let known = sent.client.query_typed(
+                    "SELECT id, digest, reply FROM interlock.commands \
                  WHERE tenant = $1 AND run = $2 AND id = ANY($3)",
-                &with_keys,
-            );
-            let drivers = async {
-                if !asks {
-                    return Ok(Vec::new());
-                }
-                let statement = "SELECT DISTINCT subject FROM interlock.commands \
-                     WHERE tenant = $1 AND run = $2 AND drives AND subject IS NOT NULL";
-                sent.client.query_typed(statement, &own).await
-            };
-            let (tip, known, drivers) = join3(tip, known, drivers).await;
-            let failed = |error| failed(sent.place(), &error);
-            Ok((
-                tip.map_err(failed)?,
-                known.map_err(failed)?,
-                drivers.map_err(failed)?,
-            ))
-        })?;
+                    &with_keys,
+                );
+                let drivers = async {
+                    if !asks {
+                        return Ok(Vec::new());
+                    }
+                    sent.client.query_typed(DRIVERS, &own).await
+                };
+                let people = async {
+                    if !by_people {
+                        return Ok(Vec::new());
+                    }
+                    let of = [(&tenant as &(dyn ToSql + Sync), Type::TEXT)];
+                    sent.client.query_typed(people_rows::NEWEST, &of).await
+                };
+                let votes = async {
+                    if !asks {
+                        return Ok(Vec::new());
+                    }
+                    sent.client.query_typed(votes::OF_RUN, &own).await
+                };
+                let (tip, known, drivers, people, votes) =
+                    join5(tip, known, drivers, people, votes).await;
+                let failed = |error| failed(sent.place(), &error);
+                Ok((
+                    tip.map_err(failed)?,
+                    known.map_err(failed)?,
+                    drivers.map_err(failed)?,
+                    people.map_err(failed)?,
+                    votes.map_err(failed)?,
+                ))
+            })?;
         let Some(tip) = tip.into_iter().next() else {
             database.roll_back(leased)?;
             return Err(database.no_run(run));
@@ -295,90 +341,10 @@ impl Locked {
             at_ms: tip.number(3)?,
             known: stored,
             drivers: names,
+            people: database.parsed_people(people)?,
+            votes: votes::read(database, run, votes)?,
         };
         Ok((leased, locked))
-    }
-}
-
-/// What one transaction writes.
-#[derive(Default)]
-struct Written {
-    columns: Columns,
-    events: usize,
-    bytes: u64,
-    at_ms: u64,
-    keys: Vec<String>,
-    digests: Vec<Vec<u8>>,
-    replies: Vec<Vec<u8>>,
-    seqs: Vec<i64>,
-    subjects: Vec<String>,
-    roles: Vec<String>,
-    drives: Vec<bool>,
-}
-
-impl Written {
-    fn is_empty(&self) -> bool {
-        self.keys.is_empty()
-    }
-
-    /// Writes all of it, and commits.
-    fn commit(
-        self,
-        database: &Database,
-        leased: Arc<Leased>,
-        run: &RunId,
-        (seq, hash): (u64, ChainHash),
-    ) -> Result<(), SharedError> {
-        let (tenant, run) = (database.tenant().clone(), run.clone());
-        database.commit_with(leased, move |leased| async move {
-            let (tenant, run) = (tenant.as_str(), run.as_str());
-            let (seq, at_ms) = (integer(seq), integer(self.at_ms));
-            let hash = hash.as_bytes().to_vec();
-            let tip: [(&(dyn ToSql + Sync), Type); 5] = [
-                (&tenant, Type::TEXT),
-                (&run, Type::TEXT),
-                (&seq, Type::INT8),
-                (&hash, Type::BYTEA),
-                (&at_ms, Type::INT8),
-            ];
-            let commands: [(&(dyn ToSql + Sync), Type); 9] = [
-                (&tenant, Type::TEXT),
-                (&run, Type::TEXT),
-                (&self.keys, Type::TEXT_ARRAY),
-                (&self.digests, Type::BYTEA_ARRAY),
-                (&self.replies, Type::BYTEA_ARRAY),
-                (&self.seqs, Type::INT8_ARRAY),
-                (&self.subjects, Type::TEXT_ARRAY),
-                (&self.roles, Type::TEXT_ARRAY),
-                (&self.drives, Type::BOOL_ARRAY),
-            ];
-            let has_events = self.events > 0;
-            let moved = async {
-                if !has_events {
-                    return Ok(());
-                }
-                let moved = leased.client.query_typed(
-                    "UPDATE interlock.runs SET seq = $3, tip_hash = $4, last_ms = $5 \
-                     WHERE tenant = $1 AND run = $2",
-                    &tip,
-                );
-                moved.await.map(drop)
-            };
-            let kept = leased.client.query_typed(
-                "INSERT INTO interlock.commands \
-                 (tenant, run, id, digest, reply, seq, subject, role, drives) \
-                 SELECT $1, $2, id, digest, reply, seq, subject, role, drives \
-                 FROM unnest($3, $4, $5, $6, $7, $8, $9) \
-                 AS row (id, digest, reply, seq, subject, role, drives)",
-                &commands,
-            );
-            let (inserted, moved, kept) =
-                join3(self.columns.insert(&leased, tenant, run), moved, kept).await;
-            inserted?;
-            let failed = |error| failed(leased.place(), &error);
-            moved.map_err(failed)?;
-            kept.map(drop).map_err(failed)
-        })
     }
 }
 
@@ -392,6 +358,7 @@ struct Work<'a> {
     fresh: BTreeMap<String, (Vec<u8>, Vec<u8>)>,
     /// Who has done work in this transaction.
     drivers: BTreeSet<String>,
+    touched: Option<Touched>,
     written: Written,
 }
 
@@ -400,6 +367,7 @@ impl<'a> Work<'a> {
         Self {
             live,
             locked,
+            touched: live.touched.clone(),
             run: live.folded.run.clone(),
             hash: live.folded.head,
             fresh: BTreeMap::new(),
@@ -437,21 +405,32 @@ impl<'a> Work<'a> {
                 "the run has other events than the command was made for: read it, and decide again",
             ));
         }
-        let is_own = self.live.started_by() == Some(&*one.subject)
-            || self.locked.drivers.contains(&one.subject)
-            || self.drivers.contains(&one.subject);
-        if one.accepts && is_own {
+        if one.accepts && self.is_own(&one.subject) {
             return Err(Problem::role(
                 "whoever started the run, or does its work, does not approve it: another person has to answer",
             ));
         }
-        self.decide(one)
+        let locked = self.locked;
+        match &locked.people {
+            Some(people) if one.role == Role::Person => self.by_policy(one, people),
+            _ => self
+                .decide(one, one.kind.clone())
+                .map(|(answered, _)| answered),
+        }
     }
 
-    fn decide(&mut self, one: &Submitted) -> Outcome {
+    /// Returns whether a person has started the run, or does its work.
+    fn is_own(&self, subject: &str) -> bool {
+        self.live.started_by() == Some(subject)
+            || self.locked.drivers.contains(subject)
+            || self.drivers.contains(subject)
+    }
+
+    /// Decides a command; returns the reply, and whether the run has accepted it.
+    fn decide(&mut self, one: &Submitted, kind: CommandKind) -> Result<(Answered, bool), Problem> {
         let command = Command {
             at_ms: self.locked.at_ms,
-            kind: one.kind.clone(),
+            kind,
         };
         let decision = decide(&self.live.machine, &self.run, &command);
         let of = self.live.log.log_of();
@@ -474,11 +453,18 @@ impl<'a> Work<'a> {
         }
         let before = std::mem::take(&mut self.run);
         self.run = decision.events.iter().fold(before, evolve);
+        // What others have appended meanwhile is read when it is needed.
+        if let Some(touched) = self.touched.as_mut().filter(|known| known.seq == from) {
+            for (seq, event) in (from..).zip(&decision.events) {
+                touched.note(seq, event, of.marks);
+            }
+        }
         self.keep(one, reply.clone());
-        Ok(Answered {
+        let answered = Answered {
             body: reply,
             repeated: false,
-        })
+        };
+        Ok((answered, matches!(decision.reply, Reply::Accepted)))
     }
 
     fn keep(&mut self, one: &Submitted, reply: Vec<u8>) {

@@ -18,21 +18,23 @@ use super::{
     audit,
     batch::{Answered, Submitted},
     bundles,
+    people,
     problem::{Problem, json, json_bytes},
     read,
     routes::{Operation, Route, document},
-    sent, start,
+    sent, sign_in, start,
     state::{ServerState, digest},
 };
 use crate::{
     doctor::now_ms,
+    error::SharedError,
     tokens::{Bearer, Identity, Role},
 };
 
 /// Maximum size of a body in bytes.
 const BODY_BYTES_MAX: usize = 2 * 1024 * 1024;
 /// Time limit for receiving a body.
-const BODY_TIME: Duration = Duration::from_secs(30);
+pub(crate) const BODY_TIME: Duration = Duration::from_secs(30);
 /// The longest key of a request.
 const KEY_CHARS_MAX: usize = 200;
 /// The longest time that a request waits for events.
@@ -43,7 +45,7 @@ const LOOK: Duration = Duration::from_secs(1);
 const KEY: HeaderName = HeaderName::from_static("idempotency-key");
 const REPLAYED: HeaderName = HeaderName::from_static("idempotent-replayed");
 
-type Handled = Result<Response, Problem>;
+pub(crate) type Handled = Result<Response, Problem>;
 
 /// Handles a request to `route`.
 pub(crate) async fn handle(
@@ -93,10 +95,24 @@ async fn answer(
         }
         _ => {}
     }
+    if route.operation.signs_in() {
+        return sign_in::handle(state, route.operation, parts, body).await;
+    }
     let identity = identify(state, &parts.headers).await?;
-    let run = || run_of(route, parts);
+    let run = || {
+        let run = run_of(route, parts)?;
+        if identity.is_for(run.as_str()) {
+            Ok(run)
+        } else {
+            Err(Problem::from(&SharedError::OneRun))
+        }
+    };
     match route.operation {
+        Operation::ShowPeople => people::show(state, identity).await,
         Operation::List => {
+            if identity.one_run.is_some() {
+                return Err(Problem::from(&SharedError::OneRun));
+            }
             let before = query(parts, &["before"])?.pop().flatten().map(RunId::new);
             let page = reading(state, move |state| {
                 read::list(state, &identity.tenant, before.as_ref())
@@ -144,7 +160,7 @@ async fn answer(
 }
 
 /// Runs work that waits for the database, within the limit for reading requests.
-pub(super) async fn reading<T: Send + 'static>(
+pub(crate) async fn reading<T: Send + 'static>(
     state: &Arc<ServerState>,
     work: impl FnOnce(&ServerState) -> Result<T, Problem> + Send + 'static,
 ) -> Result<T, Problem> {
@@ -183,7 +199,7 @@ async fn identify(state: &Arc<ServerState>, headers: &HeaderMap) -> Result<Ident
 }
 
 /// Returns the value of a header that occurs exactly once.
-fn one<'h>(headers: &'h HeaderMap, name: &HeaderName) -> Option<&'h str> {
+pub(crate) fn one<'h>(headers: &'h HeaderMap, name: &HeaderName) -> Option<&'h str> {
     let mut values = headers.get_all(name).iter();
     let value = values.next()?.to_str().ok()?;
     values.next().is_none().then_some(value)
@@ -199,7 +215,7 @@ fn run_of(route: &Route, parts: &Parts) -> Result<RunId, Problem> {
 }
 
 /// Returns the values of the known keys of the query; other keys are refused.
-fn query(parts: &Parts, known: &[&str]) -> Result<Vec<Option<String>>, Problem> {
+pub(crate) fn query(parts: &Parts, known: &[&str]) -> Result<Vec<Option<String>>, Problem> {
     let mut values = vec![None; known.len()];
     let text = parts.uri.query().unwrap_or_default();
     for pair in text.split('&').filter(|pair| !pair.is_empty()) {
@@ -274,9 +290,15 @@ impl Posted {
         body: Body,
     ) -> Result<Self, Problem> {
         let run = match route.operation {
-            Operation::Start => None,
+            Operation::Start | Operation::LoadPeople => None,
             _ => Some(run_of(route, parts)?),
         };
+        if run
+            .as_ref()
+            .is_some_and(|run| !identity.is_for(run.as_str()))
+        {
+            return Err(Problem::from(&SharedError::OneRun));
+        }
         let is_plain = |key: &&str| {
             (1..=KEY_CHARS_MAX).contains(&key.len())
                 && key.bytes().all(|byte| byte.is_ascii_graphic())
@@ -314,6 +336,12 @@ impl Posted {
     }
 
     async fn answer(self, state: &Arc<ServerState>, route: &'static Route) -> Handled {
+        if route.operation == Operation::LoadPeople {
+            let loaded = reading(state, move |state| {
+                people::load(state, &self.identity, &parsed(&self.body)?)
+            });
+            return json(&loaded.await?);
+        }
         let name = self.run.as_ref().map_or("", RunId::as_str);
         let digest = digest(&self.identity, route.path, name, &self.body);
         let Some(run) = &self.run else {
@@ -332,6 +360,7 @@ impl Posted {
             digest,
             subject: self.identity.subject.clone(),
             role,
+            groups: self.identity.groups.clone(),
             drives,
             accepts,
             epoch,
@@ -367,7 +396,7 @@ impl Posted {
     }
 }
 
-fn parsed<T: DeserializeOwned>(body: &[u8]) -> Result<T, Problem> {
+pub(crate) fn parsed<T: DeserializeOwned>(body: &[u8]) -> Result<T, Problem> {
     let found = serde_json::from_slice(body);
     // Another reader may take the other value of a duplicate key.
     let found = found.and_then(|found| interlock_json::parse_unique(body).map(|_| found));

@@ -88,6 +88,15 @@ impl From<&SharedError> for Problem {
                 "key_reused",
                 "the key was used for another request: nothing was recorded; give each request its own key",
             ),
+            SharedError::BadPeople { .. } => Self::new(
+                StatusCode::UNPROCESSABLE_ENTITY,
+                "policy_invalid",
+                error.to_string(),
+            ),
+            SharedError::OneRun => Self::role(error.to_string()),
+            SharedError::OtherPeople { .. } => {
+                Self::new(StatusCode::CONFLICT, "moved", error.to_string())
+            }
             SharedError::Away { .. } => away(
                 "database_away",
                 "the database cannot be reached: nothing was recorded; try again with the same key",

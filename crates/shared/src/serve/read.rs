@@ -74,7 +74,8 @@ pub(crate) fn view(state: &ServerState, tenant: &Tenant, run: &RunId) -> Result<
     let name = log.name()?;
     let database = log.database.clone();
     let epoch = database.epoch(run)?;
-    let live = Live::load(log)?;
+    let mut live = Live::load(log)?;
+    let approvals = live.approvals()?;
     let (machine, folded, hash) = live.parts();
     let mut requests = Vec::new();
     for one in pending(machine, folded) {
@@ -94,6 +95,7 @@ pub(crate) fn view(state: &ServerState, tenant: &Tenant, run: &RunId) -> Result<
         epoch,
         report: value(&report(machine, folded, None))?,
         requests,
+        approvals,
         changed,
     };
     let json = serde_json::to_vec(&view).map_err(|_| Problem::internal())?;

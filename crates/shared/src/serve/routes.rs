@@ -5,8 +5,8 @@ use schemars::{JsonSchema, Schema, SchemaGenerator, generate::SchemaSettings};
 use serde_json::{Map, Value, json};
 
 use interlock_fleet::{
-    AnswerBody, BundleView, CommandBody, Decided, ErrorBody, EventPage, Health, RunPage, RunView,
-    SnapshotView, StartBody, Started,
+    AnswerBody, BundleView, CommandBody, Decided, ErrorBody, EventPage, Health, Issuers, JobBody,
+    PeopleBody, PeopleView, RunPage, RunView, SignInBody, SignedIn, SnapshotView, StartBody, Started,
 };
 
 use super::audit;
@@ -26,6 +26,18 @@ pub(crate) enum Operation {
     Answer,
     Bundle,
     Audit,
+    ShowPeople,
+    LoadPeople,
+    Issuers,
+    SignIn,
+    ExchangeJob,
+}
+
+impl Operation {
+    /// Returns whether it is part of how a token is had, and needs none.
+    pub(crate) const fn signs_in(self) -> bool {
+        matches!(self, Self::Issuers | Self::SignIn | Self::ExchangeJob)
+    }
 }
 
 /// A route.
@@ -52,6 +64,8 @@ fn of<T: JsonSchema>(generator: &mut SchemaGenerator) -> Schema {
 /// The statuses of errors that every route with a token has.
 const COMMON: &[u16] = &[400, 401, 404, 405, 500, 503];
 const POSTED: &[u16] = &[400, 401, 403, 404, 405, 409, 413, 415, 422, 500, 503, 507];
+
+const SIGNED_IN: &[u16] = &[400, 401, 403, 404, 405, 409, 413, 415, 500, 503, 507];
 
 pub(crate) const ROUTES: &[Route] = &[
     Route {
@@ -186,6 +200,56 @@ pub(crate) const ROUTES: &[Route] = &[
         ],
         errors: &[400, 401, 403, 404, 405, 409, 500, 503],
     },
+    Route {
+        operation: Operation::ShowPeople,
+        path: "/v1/people",
+        name: "getPeople",
+        summary: "Returns the policy that says who may start, approve and administer.",
+        request: None,
+        reply: Some(of::<PeopleView>),
+        query: &[],
+        errors: COMMON,
+    },
+    Route {
+        operation: Operation::LoadPeople,
+        path: "/v1/people",
+        name: "loadPeople",
+        summary: "Loads another policy, for a person who may administer.",
+        request: Some(of::<PeopleBody>),
+        reply: Some(of::<PeopleView>),
+        query: &[],
+        errors: POSTED,
+    },
+    Route {
+        operation: Operation::Issuers,
+        path: "/v1/sign-in",
+        name: "getIssuers",
+        summary: "Returns where the people of a tenant sign in.",
+        request: None,
+        reply: Some(of::<Issuers>),
+        query: &[("tenant", "The tenant.")],
+        errors: &[400, 405, 500],
+    },
+    Route {
+        operation: Operation::SignIn,
+        path: "/v1/sign-in",
+        name: "signIn",
+        summary: "Exchanges the ID token of a person for a token of the server.",
+        request: Some(of::<SignInBody>),
+        reply: Some(of::<SignedIn>),
+        query: &[],
+        errors: SIGNED_IN,
+    },
+    Route {
+        operation: Operation::ExchangeJob,
+        path: "/v1/sign-in/job",
+        name: "exchangeJob",
+        summary: "Exchanges the ID token of a CI job for a token of one run.",
+        request: Some(of::<JobBody>),
+        reply: Some(of::<SignedIn>),
+        query: &[],
+        errors: SIGNED_IN,
+    },
 ];
 
 impl Route {
@@ -202,7 +266,7 @@ impl Route {
         !matches!(
             self.operation,
             Operation::Health | Operation::Ready | Operation::Document
-        )
+        ) && !self.operation.signs_in()
     }
 
     /// Describes it for the document.
@@ -215,7 +279,7 @@ impl Route {
             }));
         }
         for (name, description) in self.query {
-            let kind = if matches!(*name, "before" | "run") {
+            let kind = if matches!(*name, "before" | "run" | "tenant") {
                 "string"
             } else {
                 "integer"
@@ -231,11 +295,12 @@ impl Route {
             }
         };
         if let Some(request) = self.request {
-            parameters.push(json!({
+            let key = json!({
                 "name": "Idempotency-Key", "in": "header", "required": true,
                 "description": "A new key for each request, and the same one if the request is repeated.",
                 "schema": { "type": "string", "minLength": 1, "maxLength": 200 },
-            }));
+            });
+            parameters.extend(self.takes_token().then_some(key));
             put(
                 "requestBody",
                 json!({ "required": true, "content": content(request(generator)) }),

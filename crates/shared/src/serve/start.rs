@@ -26,6 +26,7 @@ use crate::{
     append::Columns,
     database::{Database, End, Leased},
     error::SharedError,
+    people::Right,
     rows::Found,
     runs::{INSERT_RUN, Written},
     tokens::{Identity, Role},
@@ -58,6 +59,20 @@ pub(crate) fn start(
     let (at_ms, known) = known(&database, rows, digest)?;
     if let Some(reply) = known {
         return Ok(repeated(reply));
+    }
+    if identity
+        .one_run
+        .as_ref()
+        .is_some_and(|one| one.run.is_some())
+    {
+        return Err(Problem::from(&SharedError::OneRun));
+    }
+    if let Some(people) = database.people()?
+        && !people.has(Right::Start, &identity.member())
+    {
+        return Err(Problem::role(
+            "the policy does not let you start runs: `start` of its `[roles]` says who may",
+        ));
     }
     let workflow = bundles::workflow(state, &database, body)?;
     let (run, written, started) = made(state, identity, (body, workflow), at_ms)?;
@@ -200,6 +215,7 @@ fn keep(
     let values = written.values(tenant.as_str());
     let rows = std::mem::take(&mut written.rows);
     let (key, subject) = (key.to_owned(), identity.subject.clone());
+    let one_run = identity.one_run.as_ref().map(|one| one.token.clone());
     let of = database.clone();
     database.write(move |leased| async move {
         let lock = [format!("{tenant} {key}").as_str().into()];
@@ -215,6 +231,23 @@ fn keep(
             return Ok(End::Rollback(Some(stored)));
         }
         insert(&leased, tenant.as_str(), &run, values, rows).await?;
+        if let Some(token) = one_run {
+            let bound = leased
+                .query(
+                    "UPDATE interlock.tokens SET run = $3 \
+                     WHERE tenant = $1 AND id = $2 AND run IS NULL RETURNING 1",
+                    &[
+                        tenant.as_str().into(),
+                        token.as_str().into(),
+                        run.as_str().into(),
+                    ],
+                )
+                .await?;
+            // Another request with the token was first.
+            if bound.is_empty() {
+                return Err(SharedError::OneRun);
+            }
+        }
         leased
             .query(
                 "INSERT INTO interlock.starts (tenant, id, digest, reply, run, subject) \

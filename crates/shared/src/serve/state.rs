@@ -21,6 +21,7 @@ use crate::{
     database::Database,
     error::SharedError,
     run::SharedRun,
+    sign_in::{Keys, SignIn},
     tenant::Tenant,
     tokens::{Bearer, Identity},
 };
@@ -59,6 +60,9 @@ pub(crate) struct ServerState {
     pub(crate) signing: Semaphore,
     /// The key that signs what happened, before it is read.
     pub(crate) audit_key: Option<Arc<SecretKey>>,
+    /// The issuers whose ID tokens are exchanged.
+    pub(crate) sign_in: SignIn,
+    pub(crate) keys: Keys,
 }
 
 /// A run in memory, and the commands that wait for it.
@@ -83,7 +87,11 @@ pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 impl ServerState {
-    pub(crate) fn new(database: Database, folders: PathBuf) -> Result<Self, SharedError> {
+    pub(crate) fn new(
+        database: Database,
+        folders: PathBuf,
+        sign_in: SignIn,
+    ) -> Result<Self, SharedError> {
         let word = random_word().map_err(|error| SharedError::Failed {
             place: database.place().to_owned(),
             what: error.to_string(),
@@ -100,6 +108,8 @@ impl ServerState {
             bundles: BTreeMap::new(),
             signing: Semaphore::new(1),
             audit_key: None,
+            keys: Keys::new(&sign_in),
+            sign_in,
         })
     }
 
@@ -160,7 +170,8 @@ impl ServerState {
             }
         }
         let found = self.database.holder_of(bearer)?;
-        if let Some(identity) = &found {
+        // The run of a token that is for one run is set when it starts one.
+        if let Some(identity) = found.as_ref().filter(|found| found.one_run.is_none()) {
             let mut holders = lock(&self.holders);
             if holders.len() < TOKENS_MAX {
                 holders.insert(key, (now, identity.clone()));

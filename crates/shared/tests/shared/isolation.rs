@@ -24,6 +24,10 @@ const TABLES: &[&str] = &[
     "audit",
     "audit_heads",
     "bundles",
+    "people",
+    "votes",
+    "identities",
+    "exchanged",
 ];
 
 #[test]

@@ -323,6 +323,10 @@ fn every_command_has_help_with_examples() {
         "token create",
         "token list",
         "token revoke",
+        "people load",
+        "people show",
+        "login",
+        "exchange",
     ];
     for command in commands {
         let help = Command::new(env!("CARGO_BIN_EXE_interlock-shared"))

@@ -123,7 +123,8 @@ fn an_older_log_is_migrated_with_its_runs_and_a_newer_one_is_refused() {
     let run = world.start_with_events(20).run().clone();
     own.sql(
         "DROP TABLE interlock.messages, interlock.outputs, interlock.tokens, interlock.starts, \
-         interlock.audit, interlock.audit_heads, interlock.bundles; \
+         interlock.audit, interlock.audit_heads, interlock.bundles, \
+         interlock.people, interlock.votes, interlock.identities, interlock.exchanged; \
          ALTER TABLE interlock.commands DROP COLUMN subject, DROP COLUMN role, DROP COLUMN drives; \
          DELETE FROM interlock.migrations WHERE format > 1",
     );

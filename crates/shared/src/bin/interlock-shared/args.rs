@@ -144,6 +144,9 @@ encrypts connections from other machines.")]
         behind_proxy: bool,
         #[command(flatten)]
         keys: ServeKeys,
+        /// A file with the issuers whose people and jobs sign in here.
+        #[arg(long, value_name = "FILE")]
+        sign_in: Option<PathBuf>,
     },
     /// Have the next session of a project guarded by a run of a server.
     #[command(after_help = "Examples:
@@ -185,6 +188,80 @@ This machine checks the bundle before. A project's own workflow must permit no m
     /// Make, list and revoke the tokens with which a server is used.
     #[command(subcommand)]
     Token(TokenCommand),
+    /// Load and show the policy that says who may start, approve and administer.
+    #[command(subcommand)]
+    People(PeopleCommand),
+    /// Sign in at an issuer of the server, and get a token of the server.
+    #[command(after_help = "Examples:
+  interlock shared login --server https://interlock.example --tenant acme -o ana.token
+  interlock shared login --server https://interlock.example --tenant acme --device -o ana.token
+
+It prints an address for a browser of this machine, or with `--device` an address and a code for a browser of any
+machine. Remove the file when you no longer need it.")]
+    Login(LoginArguments),
+    /// Exchange the ID token of a CI job for a token of one run.
+    #[command(after_help = "Examples:
+  interlock shared exchange --server https://interlock.example --tenant acme --id-token-file id.jwt -o job.token
+  interlock shared exchange --server https://interlock.example --tenant acme --id-token-file id.jwt --run 01k9…
+
+Without `--run`, the token is for the run that the job starts with it. It is valid for at most an hour.")]
+    Exchange(ExchangeArguments),
+}
+
+/// Arguments of `login`.
+#[derive(Debug, Args)]
+pub(crate) struct LoginArguments {
+    /// The address of the server; other machines only with https.
+    #[arg(long, value_name = "URL")]
+    pub(crate) server: String,
+    /// The issuer, if the tenant has several.
+    #[arg(long, value_name = "URL")]
+    pub(crate) issuer: Option<String>,
+    /// Sign in with a browser of another machine.
+    #[arg(long)]
+    pub(crate) device: bool,
+    /// The file to write the token to, which only you can read; standard output without it.
+    #[arg(short, long, value_name = "FILE")]
+    pub(crate) output: Option<PathBuf>,
+}
+
+/// Arguments of `exchange`.
+#[derive(Debug, Args)]
+pub(crate) struct ExchangeArguments {
+    /// The address of the server; other machines only with https.
+    #[arg(long, value_name = "URL")]
+    pub(crate) server: String,
+    /// A file with the ID token of the job.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) id_token_file: PathBuf,
+    /// The id of the run that the token is for.
+    #[arg(long, value_name = "ID")]
+    pub(crate) run: Option<String>,
+    /// The file to write the token to, which only you can read; standard output without it.
+    #[arg(short, long, value_name = "FILE")]
+    pub(crate) output: Option<PathBuf>,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum PeopleCommand {
+    /// Load a policy, which holds from then on.
+    #[command(after_help = "Examples:
+  interlock shared people load people.toml
+  interlock shared people load people.toml --by gus
+
+Every revision stays in the database. Whoever may `administer` by the policy also loads another one over the API.")]
+    Load {
+        /// The file.
+        file: PathBuf,
+        /// Who loads it.
+        #[arg(long, value_name = "NAME", default_value = "the administrator")]
+        by: String,
+    },
+    /// Show the policy that holds.
+    #[command(after_help = "Examples:
+  interlock shared people show > people.toml
+  interlock shared people show --json | jq .revision")]
+    Show,
 }
 
 #[derive(Debug, Subcommand)]

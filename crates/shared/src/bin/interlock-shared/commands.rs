@@ -19,7 +19,7 @@ use serde_json::{Value, json};
 
 use crate::{
     args::{Cli, Command, Target},
-    audits, bundles, serving,
+    audits, bundles, login, people, serving,
 };
 
 pub(crate) type Done = Result<ExitCode, Box<dyn Error>>;
@@ -71,7 +71,8 @@ pub(crate) fn run(cli: Cli) -> Done {
             listen,
             behind_proxy,
             keys,
-        } => serving::serve(target, listen, behind_proxy, &keys),
+            sign_in,
+        } => serving::serve(target, (listen, behind_proxy), &keys, sign_in.as_deref()),
         Command::Join {
             run,
             server,
@@ -88,6 +89,9 @@ pub(crate) fn run(cli: Cli) -> Done {
         Command::Audit(command) => audits::audit(target, command),
         Command::Bundle(command) => bundles::bundle(target, command),
         Command::Token(command) => serving::token(target, command),
+        Command::People(command) => people::people(target, command),
+        Command::Login(login) => login::login(target, &login),
+        Command::Exchange(exchange) => login::exchange(target, &exchange),
     }
 }
 

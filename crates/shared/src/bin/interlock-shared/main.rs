@@ -5,6 +5,8 @@ mod audits;
 mod bundles;
 mod commands;
 mod keys;
+mod login;
+mod people;
 mod serving;
 
 use std::process::ExitCode;

@@ -19,13 +19,14 @@ use crate::{
     bundles::{self, Remote},
     commands::{Done, database, home, log, person_home, say},
     keys,
+    people,
 };
 
 pub(crate) fn serve(
     target: &Target,
-    listen: SocketAddr,
-    behind_proxy: bool,
+    (listen, behind_proxy): (SocketAddr, bool),
     keys: &ServeKeys,
+    sign_in: Option<&Path>,
 ) -> Done {
     let audit_key = keys.audit_key.as_deref();
     let settings = ServeSettings {
@@ -34,6 +35,7 @@ pub(crate) fn serve(
         state: home()?.path().to_owned(),
         bundle_keys: keys::of_tenants(&keys.bundle_key)?,
         audit_key: audit_key.map(|key| keys::private(Some(key))).transpose()?,
+        sign_in: people::sign_in(sign_in)?,
     };
     serve_log(database(target)?, &settings, |address| {
         let url = format!("http://{address}");
@@ -167,7 +169,7 @@ fn line(card: &TokenCard) -> String {
 }
 
 /// Writes a new token to a file that only its owner can read; an existing file is not written to.
-fn keep<E: std::error::Error + 'static>(
+pub(crate) fn keep<E: Into<Box<dyn std::error::Error>>>(
     path: &Path,
     make: impl FnOnce() -> Result<(String, String), E>,
 ) -> Result<String, Box<dyn std::error::Error>> {
@@ -180,7 +182,7 @@ fn keep<E: std::error::Error + 'static>(
     if made.is_err() {
         let _ = std::fs::remove_file(path);
     }
-    let (id, token) = made?;
+    let (id, token) = made.map_err(|error| -> Box<dyn std::error::Error> { error.into() })?;
     writeln!(file, "{token}")
         .and_then(|()| file.sync_all())
         .map_err(failed)?;
