@@ -19,6 +19,8 @@ mod audited;
 mod bundle_machines;
 #[path = "shared/bundles.rs"]
 mod bundles;
+#[path = "shared/book.rs"]
+mod book;
 #[path = "shared/carried.rs"]
 mod carried;
 #[path = "shared/cluster.rs"]
