@@ -15,6 +15,9 @@ use interlock_store::{
 use super::{Live, Problem};
 use crate::people::Paths;
 
+/// Maximum number of paths of one run; further ones count as files that nobody saw.
+const KNOWN_MAX: usize = 10_000;
+
 /// What a run has written.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Touched {
@@ -47,7 +50,7 @@ impl Touched {
                 ..
             } => {
                 if *unseen {
-                    self.unseen.insert(call.clone());
+                    self.miss(call);
                     self.written_seq = self.seq;
                 } else {
                     self.unseen.remove(call);
@@ -58,7 +61,7 @@ impl Touched {
                 self.add(wrote, marks);
             }
             Event::FilesChanged { files, .. } => {
-                self.known.extend(files.iter().cloned());
+                self.know(files.iter().cloned());
                 self.others = true;
                 self.written_seq = self.seq;
             }
@@ -71,9 +74,9 @@ impl Touched {
             return;
         }
         let paths = of_call(of, marks);
-        self.known.extend(paths.known);
+        self.know(paths.known);
         if paths.others {
-            self.unseen.insert(call.clone());
+            self.miss(call);
         }
         self.written_seq = self.seq;
     }
@@ -81,8 +84,27 @@ impl Touched {
     fn add(&mut self, wrote: &[WrittenPath], marks: &Marks) {
         for one in wrote {
             let path = one.relative.clone().or_else(|| inside(&one.path, marks));
-            self.known.extend(path);
+            self.know(path);
             self.written_seq = self.seq;
+        }
+    }
+
+    fn know(&mut self, paths: impl IntoIterator<Item = String>) {
+        for path in paths {
+            if self.known.len() < KNOWN_MAX {
+                self.known.insert(path);
+            } else if !self.known.contains(&path) {
+                self.others = true;
+            }
+        }
+    }
+
+    /// Notes that a call may have written what nobody saw.
+    fn miss(&mut self, call: &CallId) {
+        if self.unseen.len() < KNOWN_MAX {
+            self.unseen.insert(call.clone());
+        } else {
+            self.others = true;
         }
     }
 

@@ -189,10 +189,7 @@ async fn code(listener: &TcpListener, expected: &Expected<'_>) -> Result<String,
         let found = query.as_deref().and_then(|query| read(query, expected));
         let (status, text) = match &found {
             None => ("404 Not Found", "Nothing is here."),
-            Some(Ok(_)) => (
-                "200 OK",
-                "You are signed in. Close this page, and go back to the terminal.",
-            ),
+            Some(Ok(_)) => ("200 OK", "Close this page, and go back to the terminal."),
             Some(Err(_)) => ("200 OK", "You are not signed in. The terminal says why."),
         };
         let answer = format!(
