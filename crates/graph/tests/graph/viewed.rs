@@ -2,11 +2,12 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use interlock_core::machine::Machine;
+use interlock_core::{event::TransitionKind, machine::Machine, names::FramePath};
 use interlock_graph::{Graph, View};
 use serde_json::{Value, json};
 
 use crate::{
+    marked::taken,
     own,
     scene::{items, standing},
 };
@@ -208,7 +209,12 @@ fn a_group_of_one_or_of_nothing_changes_nothing() {
 #[test]
 fn a_group_is_marked_as_its_states_are() {
     let machine = own("ship");
-    let (run, events) = standing();
+    let (run, mut events) = standing();
+    // Both ways are drawn as one, and each was taken.
+    for (from, event) in [("check", "JUDGE"), ("mend", "FAIL")] {
+        let root = FramePath::root();
+        events.push(taken(&root, from, event, "broken", TransitionKind::Written));
+    }
     let plain = Graph::of(&machine, Some(&run), &events);
     let number = shown(&machine, &View::default()).nodes["check"]["id"].clone();
     let number = number.as_str().unwrap();
@@ -220,10 +226,10 @@ fn a_group_is_marked_as_its_states_are() {
     let mark = |marks: &Value| marks["nodes"][number].clone();
     assert_eq!(mark(&grouped)["here"], json!(1));
     assert_eq!(mark(&grouped), mark(&plain.marks()));
-    let taken = |marks: &Value| -> u64 {
+    let count = |marks: &Value| -> u64 {
         let edges = marks["edges"].as_object().unwrap().values();
         edges.filter_map(Value::as_u64).sum()
     };
-    assert!(taken(&plain.marks()) > 0);
-    assert_eq!(taken(&grouped), taken(&plain.marks()));
+    assert_eq!(count(&plain.marks()), 4);
+    assert_eq!(count(&grouped), 4);
 }
