@@ -190,7 +190,9 @@ fn a_changed_line_is_refused_where_it_is() {
         change(&mut lines[at][kind]);
         let changed = lines[at].clone();
         let (_, read) = read(&lines);
-        let (line, what) = read.expect_err(&format!("{changed}"));
+        let Err((line, what)) = read else {
+            panic!("{changed}");
+        };
         assert_eq!(line, number, "{changed}: {what}");
         assert!(what.contains(said), "{changed}: {what}");
     }
