@@ -8,6 +8,8 @@ use crate::revision::repository;
 const INDEX_MAX: u64 = 64 * 1024 * 1024;
 /// Number of bytes of an entry before its object id.
 const STAT: usize = 40;
+/// The largest length of a name that an entry tells; of a longer one, it tells this.
+const NAME_MAX: usize = 0xfff;
 /// Mode of a submodule, whose files belong to another repository.
 const SUBMODULE: u32 = 0o160_000;
 
@@ -74,7 +76,8 @@ fn names(bytes: &[u8], id: usize) -> Option<Vec<String>> {
         let (mode, _) = number(rest.get(24..)?)?;
         rest = rest.get(STAT + id..)?;
         let (flags, after) = rest.split_first_chunk::<2>()?;
-        let extended = u16::from_be_bytes(*flags) & 0x4000 != 0;
+        let flags = u16::from_be_bytes(*flags);
+        let extended = flags & 0x4000 != 0;
         rest = if extended { after.get(2..)? } else { after };
         if version == 4 {
             let (dropped, after) = varint(rest)?;
@@ -85,6 +88,10 @@ fn names(bytes: &[u8], id: usize) -> Option<Vec<String>> {
         }
         let end = rest.iter().position(|byte| *byte == 0)?;
         last.extend_from_slice(rest.get(..end)?);
+        // With ids of another size, what is read as a name rarely has the length that its entry tells.
+        if last.len().min(NAME_MAX) != usize::from(flags) & NAME_MAX {
+            return None;
+        }
         rest = if version == 4 {
             rest.get(end + 1..)?
         } else {
@@ -233,6 +240,12 @@ mod tests {
             let is_known = matches!(tracked(top, 10), Tracked::Files(_));
             assert_eq!(is_known, known, "{}", String::from_utf8_lossy(more));
         }
+        // The first entry tells that its name has one letter.
+        let mut other = whole.clone();
+        let told = other.get_mut(12 + STAT + 20 + 1).unwrap();
+        assert_eq!(std::mem::replace(told, 2), 1);
+        fs::write(&index, &other).unwrap();
+        assert_eq!(tracked(top, 10), Tracked::Unknown);
         fs::write(&index, &whole).unwrap();
         git(top, &["update-index", "--split-index"]);
         fs::write(top.join("d"), "d").unwrap();
