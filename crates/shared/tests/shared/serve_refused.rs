@@ -358,10 +358,6 @@ fn a_server_says_what_is_wrong_with_its_database() {
     let formats =
         format!("INSERT INTO interlock.migrations (format) SELECT generate_series(2, {FORMAT})");
     server.sql(&name, &formats);
-    server.sql(
-        &name,
-        &format!("INSERT INTO interlock.migrations (format) SELECT generate_series(2, {FORMAT})"),
-    );
     until("it is ready", || ready().status == 200);
     // Read-only: a command is refused, and accepted later with the same key.
     server.sql(
