@@ -112,11 +112,7 @@ pub fn serve(
         return Err(ServeError::InTheClear(settings.listen));
     }
     database.readiness()?;
-    let state = ServerState::new(
-        database,
-        folders(&settings.state),
-        settings.sign_in.clone(),
-    )?;
+    let state = ServerState::new(database, folders(&settings.state), settings.sign_in.clone())?;
     let state = Arc::new(state.with_keys(&settings.bundle_keys, settings.audit_key.clone()));
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(2)

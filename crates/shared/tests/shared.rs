@@ -15,12 +15,12 @@ mod api;
 mod appends;
 #[path = "shared/audited.rs"]
 mod audited;
+#[path = "shared/book.rs"]
+mod book;
 #[path = "shared/bundle_machines.rs"]
 mod bundle_machines;
 #[path = "shared/bundles.rs"]
 mod bundles;
-#[path = "shared/book.rs"]
-mod book;
 #[path = "shared/carried.rs"]
 mod carried;
 #[path = "shared/cluster.rs"]
@@ -49,10 +49,10 @@ mod serve_killed;
 mod serve_refused;
 #[path = "shared/server.rs"]
 mod server;
-#[path = "shared/signed_page.rs"]
-mod signed_page;
 #[path = "shared/sign_in.rs"]
 mod sign_in;
+#[path = "shared/signed_page.rs"]
+mod signed_page;
 #[path = "../../store/tests/store/suite.rs"]
 mod suite;
 #[path = "shared/trouble.rs"]

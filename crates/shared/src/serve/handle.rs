@@ -17,8 +17,7 @@ use tokio::time::{Instant, timeout, timeout_at};
 use super::{
     audit,
     batch::{Answered, Submitted},
-    bundles,
-    people,
+    bundles, people,
     problem::{Problem, json, json_bytes},
     read,
     routes::{Operation, Route, document},

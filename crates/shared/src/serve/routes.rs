@@ -6,7 +6,8 @@ use serde_json::{Map, Value, json};
 
 use interlock_fleet::{
     AnswerBody, BundleView, CommandBody, Decided, ErrorBody, EventPage, Health, Issuers, JobBody,
-    PeopleBody, PeopleView, RunPage, RunView, SignInBody, SignedIn, SnapshotView, StartBody, Started,
+    PeopleBody, PeopleView, RunPage, RunView, SignInBody, SignedIn, SnapshotView, StartBody,
+    Started,
 };
 
 use super::audit;

@@ -18,8 +18,7 @@ use crate::{
     args::{ServeKeys, Target, TokenCommand},
     bundles::{self, Remote},
     commands::{Done, database, home, log, person_home, say},
-    keys,
-    people,
+    keys, people,
 };
 
 pub(crate) fn serve(
