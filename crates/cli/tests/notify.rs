@@ -214,6 +214,17 @@ fn doctor_tries_a_notifier() {
 }
 
 #[test]
+fn doctor_says_that_a_notifier_fails() {
+    let room = room();
+    program(&room.path("bin").join("notify-send"), "#!/bin/sh\nexit 3\n");
+    let mut doctor = room.command(INTERLOCK);
+    let output = doctor.arg("doctor").envs(DESKTOP).output().unwrap();
+    let text = String::from_utf8(output.stdout).unwrap();
+    assert!(text.contains("notify-send"), "{text}");
+    assert!(!text.contains("`notify-send` has shown one"), "{text}");
+}
+
+#[test]
 fn a_project_sets_no_notifier() {
     let room = room();
     room.write(

@@ -214,3 +214,25 @@ fn directive(text: &str) -> (&str, Option<&str>) {
     }
     (text, None)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::directive;
+
+    #[test]
+    fn an_escaped_mark_belongs_to_the_name() {
+        for (text, wanted) in [
+            ("prints # SKIP no disk", ("prints ", Some("SKIP no disk"))),
+            ("prints # todo", ("prints ", Some("todo"))),
+            (r"prints \# skip", (r"prints \# skip", None)),
+            (
+                r"prints \# skip # Skip now",
+                (r"prints \# skip ", Some("Skip now")),
+            ),
+            ("issue #7", ("issue #7", None)),
+            ("issue #7 ## skip", ("issue #7 ", Some("skip"))),
+        ] {
+            assert_eq!(directive(text), wanted, "{text}");
+        }
+    }
+}
