@@ -150,6 +150,17 @@ fn a_key_that_is_no_secret_is_not_used() {
         why.contains("is in the project, where agents work"),
         "{why}"
     );
+    // A link from outside leads there, too.
+    fs::write(scene.room.path("project/attest.key"), "x").unwrap();
+    let link = scene.room.path("link");
+    std::os::unix::fs::symlink(scene.room.path("project"), &link).unwrap();
+    let linked = link.join("attest.key");
+    let why = scene.not_attested(&["--key", linked.to_str().unwrap()]);
+    assert!(
+        why.contains("is in the project, where agents work"),
+        "{why}"
+    );
+    fs::remove_file(scene.room.path("project/attest.key")).unwrap();
     let public = scene.public.to_str().unwrap();
     fs::set_permissions(&scene.public, fs::Permissions::from_mode(0o600)).unwrap();
     let why = scene.not_attested(&["--key", public]);

@@ -379,6 +379,7 @@ mod tests {
         let texts = [
             r#""""#,
             r#""\u0041\n\/""#,
+            r#""\r\t\b\f\\\"""#,
             r#""\ud83d\ude00""#,
             r#""\ud83d""#,
             r#""\ude00""#,

@@ -104,7 +104,8 @@ fn of_more_calls_than_a_message_may_have_each_gets_a_result() {
 
 #[test]
 fn a_request_that_cannot_be_made_ends_the_stage_without_a_model() {
-    let wrong: [(&str, fn(&mut Value)); 3] = [
+    type Change = fn(&mut Value);
+    let wrong: [(&str, Change); 3] = [
         ("temperature", |stage| {
             stage["options"] = json!({"temperature": "warm"});
         }),

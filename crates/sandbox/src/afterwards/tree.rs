@@ -274,7 +274,6 @@ mod tests {
         let aside = Quarantine::new(None, &root.join("aside"));
         let mut answers = BTreeMap::new();
         for (path, change) in before.changes(&now()) {
-            let path = PathBuf::from(path);
             let name = path.file_name().unwrap().to_str().unwrap().to_owned();
             let answer = match before.put_back(&path, change, &aside).unwrap() {
                 Answer::Left(why) => why,
