@@ -18,19 +18,6 @@ const START_TIME: Duration = Duration::from_secs(60);
 /// Any JSON object.
 type AnyObject = std::collections::BTreeMap<String, serde_json::Value>;
 
-/// The bundle that a run was started from.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct BundleRef {
-    /// The name of the bundle.
-    pub name: String,
-    /// Its revision.
-    pub revision: u64,
-    /// The file of the bundle.
-    pub file: String,
-    /// Whether the run follows a stricter workflow that was sent with the request.
-    pub tightened: bool,
-}
-
 /// The current bundle of a tenant.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 pub struct BundleView {

@@ -13,7 +13,7 @@ mod people;
 mod remote;
 mod wire;
 
-pub use bundles::{BundleRef, BundleView, RefusedBundle, current_bundle, start_run};
+pub use bundles::{BundleView, RefusedBundle, current_bundle, start_run};
 pub use error::FleetError;
 pub use people::{
     ApprovalView, IssuerLine, Issuers, JobBody, PeopleBody, PeopleView, SignInBody, SignedIn,
@@ -21,7 +21,7 @@ pub use people::{
 };
 pub use remote::open;
 pub use wire::{
-    AnswerBody, CommandBody, Decided, ErrorBody, ErrorLine, EventLine, EventPage, Health, Pinned,
-    RunLine, RunPage, RunView, SnapshotView, StartBody, Started, Verdict, WireCommand,
-    WorkflowFile,
+    AnswerBody, BundleRef, CommandBody, Decided, ErrorBody, ErrorLine, EventLine, EventPage,
+    Health, Pinned, RunLine, RunPage, RunView, SnapshotView, StartBody, Started, Verdict,
+    WireCommand, WorkflowFile,
 };

@@ -15,8 +15,6 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, value::RawValue};
 
-use crate::bundles::BundleRef;
-
 /// Any JSON object.
 type AnyObject = BTreeMap<String, Value>;
 
@@ -475,4 +473,17 @@ pub struct ErrorLine {
     pub code: String,
     /// One sentence, with what to do.
     pub message: String,
+}
+
+/// The bundle that a run was started from.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct BundleRef {
+    /// The name of the bundle.
+    pub name: String,
+    /// Its revision.
+    pub revision: u64,
+    /// The file of the bundle.
+    pub file: String,
+    /// Whether the run follows a stricter workflow that was sent with the request.
+    pub tightened: bool,
 }
