@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 
-use crate::people::ApprovalView;
 use interlock_core::{
     call::{CallResult, ToolCall, WrittenPath},
     command::{CommandKind, LineEnd, LineStart, TransitionRequest},
@@ -14,6 +13,8 @@ use interlock_core::{
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, value::RawValue};
+
+use crate::people::ApprovalView;
 
 /// Any JSON object.
 type AnyObject = BTreeMap<String, Value>;
