@@ -1,7 +1,7 @@
 //! Who may do what in a tenant: a policy that an administrator loads, from roles, groups and rules of approval.
 //!
-//! Pure: what a policy says of a person, and which rules a set of answers does not yet meet. Without a policy, every
-//! person of the tenant starts and approves, as the tokens alone say.
+//! Pure, but for `rows`, which keeps the revisions: what a policy says of a person, and which rules a set of answers does
+//! not yet meet. Without a policy, every person of the tenant starts and approves, as the tokens alone say.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -9,6 +9,11 @@ use interlock_core::glob;
 use serde::Deserialize;
 
 use crate::tokens::{Member, is_subject};
+
+mod rows;
+
+pub use rows::LoadedPeople;
+pub(crate) use rows::NEWEST;
 
 /// Maximum size of a policy in bytes.
 const BYTES_MAX: usize = 256 * 1024;

@@ -13,10 +13,10 @@
 mod api;
 #[path = "shared/appends.rs"]
 mod appends;
+#[path = "shared/audit_page.rs"]
+mod audit_page;
 #[path = "shared/audited.rs"]
 mod audited;
-#[path = "shared/book.rs"]
-mod book;
 #[path = "shared/bundle_machines.rs"]
 mod bundle_machines;
 #[path = "shared/bundles.rs"]
@@ -37,6 +37,8 @@ mod keys;
 mod killed;
 #[path = "shared/people.rs"]
 mod people;
+#[path = "shared/people_page.rs"]
+mod people_page;
 #[path = "shared/program.rs"]
 mod program;
 #[path = "shared/provider.rs"]
@@ -51,8 +53,6 @@ mod serve_refused;
 mod server;
 #[path = "shared/sign_in.rs"]
 mod sign_in;
-#[path = "shared/signed_page.rs"]
-mod signed_page;
 #[path = "../../store/tests/store/suite.rs"]
 mod suite;
 #[path = "shared/trouble.rs"]

@@ -39,8 +39,7 @@ use crate::{
     append::integer,
     database::{Database, Leased},
     error::{SharedError, failed},
-    people::People,
-    people_rows,
+    people::{self, People},
     rows::Found,
     run::SharedRun,
     tokens::Role,
@@ -301,7 +300,7 @@ impl Locked {
                         return Ok(Vec::new());
                     }
                     let of = [(&tenant as &(dyn ToSql + Sync), Type::TEXT)];
-                    sent.client.query_typed(people_rows::NEWEST, &of).await
+                    sent.client.query_typed(people::NEWEST, &of).await
                 };
                 let votes = async {
                     if !asks {

@@ -3,7 +3,7 @@
 use std::{sync::Arc, time::Duration};
 
 use axum::{
-    body::{Body, to_bytes},
+    body::{Body, Bytes, to_bytes},
     extract::{Request, State},
     http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header, request::Parts},
     response::{IntoResponse as _, Response},
@@ -33,7 +33,7 @@ use crate::{
 /// Maximum size of a body in bytes.
 const BODY_BYTES_MAX: usize = 2 * 1024 * 1024;
 /// Time limit for receiving a body.
-pub(crate) const BODY_TIME: Duration = Duration::from_secs(30);
+const BODY_TIME: Duration = Duration::from_secs(30);
 /// The longest key of a request.
 const KEY_CHARS_MAX: usize = 200;
 /// The longest time that a request waits for events.
@@ -197,6 +197,31 @@ async fn identify(state: &Arc<ServerState>, headers: &HeaderMap) -> Result<Ident
         .ok_or_else(unknown)
 }
 
+/// Reads a body of JSON that is at most so many bytes long; the text names the limit.
+pub(super) async fn json_body(
+    headers: &HeaderMap,
+    body: Body,
+    (bytes_max, shown): (usize, &str),
+) -> Result<Bytes, Problem> {
+    let kind = one(headers, &header::CONTENT_TYPE).map(|kind| {
+        let kind = kind.split(';').next().unwrap_or_default();
+        kind.trim().eq_ignore_ascii_case("application/json")
+    });
+    if kind != Some(true) {
+        let status = StatusCode::UNSUPPORTED_MEDIA_TYPE;
+        let message = "the body must be `application/json`";
+        return Err(Problem::new(status, "not_json", message));
+    }
+    let read = timeout(BODY_TIME, to_bytes(body, bytes_max)).await;
+    read.ok().and_then(Result::ok).ok_or_else(|| {
+        Problem::new(
+            StatusCode::PAYLOAD_TOO_LARGE,
+            "body_too_large",
+            format!("the body is cut off, or longer than {shown}"),
+        )
+    })
+}
+
 /// Returns the value of a header that occurs exactly once.
 pub(crate) fn one<'h>(headers: &'h HeaderMap, name: &HeaderName) -> Option<&'h str> {
     let mut values = headers.get_all(name).iter();
@@ -309,23 +334,7 @@ impl Posted {
         })?;
         // Two people or machines may choose the same key.
         let key = format!("{}:{}:{key}", identity.role.as_str(), identity.subject);
-        let kind = one(&parts.headers, &header::CONTENT_TYPE).map(|kind| {
-            let kind = kind.split(';').next().unwrap_or_default();
-            kind.trim().eq_ignore_ascii_case("application/json")
-        });
-        if kind != Some(true) {
-            let status = StatusCode::UNSUPPORTED_MEDIA_TYPE;
-            let message = "the body must be `application/json`";
-            return Err(Problem::new(status, "not_json", message));
-        }
-        let read = timeout(BODY_TIME, to_bytes(body, BODY_BYTES_MAX)).await;
-        let body = read.ok().and_then(Result::ok).ok_or_else(|| {
-            Problem::new(
-                StatusCode::PAYLOAD_TOO_LARGE,
-                "body_too_large",
-                "the body is cut off, or longer than 2 MiB",
-            )
-        })?;
+        let body = json_body(&parts.headers, body, (BODY_BYTES_MAX, "2 MiB")).await?;
         Ok(Self {
             identity,
             run,

@@ -11,8 +11,7 @@ use super::{
 };
 use crate::{
     error::SharedError,
-    people::Right,
-    people_rows::LoadedPeople,
+    people::{LoadedPeople, Right},
     tokens::{Identity, Role},
 };
 

@@ -3,16 +3,15 @@
 use std::sync::Arc;
 
 use axum::{
-    body::{Body, to_bytes},
-    http::{StatusCode, header, request::Parts},
+    body::Body,
+    http::{StatusCode, request::Parts},
 };
 use interlock_core::names::RunId;
 use interlock_fleet::{IssuerLine, Issuers, JobBody, SignInBody, SignedIn};
 use interlock_store::{ChainHash, record};
-use tokio::time::timeout;
 
 use super::{
-    handle::{BODY_TIME, Handled, one, parsed, query, reading},
+    handle::{Handled, json_body, parsed, query, reading},
     problem::{Problem, json},
     routes::Operation,
     state::ServerState,
@@ -40,23 +39,7 @@ pub(crate) async fn handle(
         let tenant = query(parts, &["tenant"])?.pop().flatten();
         return json(&issuers(state, tenant.as_deref().unwrap_or_default()));
     }
-    let kind = one(&parts.headers, &header::CONTENT_TYPE).map(|kind| {
-        let kind = kind.split(';').next().unwrap_or_default();
-        kind.trim().eq_ignore_ascii_case("application/json")
-    });
-    if kind != Some(true) {
-        let status = StatusCode::UNSUPPORTED_MEDIA_TYPE;
-        let message = "the body must be `application/json`";
-        return Err(Problem::new(status, "not_json", message));
-    }
-    let read = timeout(BODY_TIME, to_bytes(body, BODY_BYTES_MAX)).await;
-    let body = read.ok().and_then(Result::ok).ok_or_else(|| {
-        Problem::new(
-            StatusCode::PAYLOAD_TOO_LARGE,
-            "body_too_large",
-            "the body is cut off, or longer than 32 KiB",
-        )
-    })?;
+    let body = json_body(&parts.headers, body, (BODY_BYTES_MAX, "32 KiB")).await?;
     if operation == Operation::SignIn {
         let body: SignInBody = parsed(&body)?;
         let secret = body.nonce_secret.as_deref();

@@ -1,9 +1,9 @@
 //! The policies of a tenant in the database, of which the newest revision holds.
 
+use super::People;
 use crate::{
     database::{Database, End, Leased, Value},
     error::SharedError,
-    people::People,
     rows::Found,
 };
 
