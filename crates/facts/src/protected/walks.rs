@@ -5,6 +5,11 @@ use interlock_core::facts::{SimpleCommand, Word};
 use super::{Guarded, LineView, commands::has_option, named, table::FILES, table::Under};
 use crate::{path::plain, touched::program};
 
+/// Longest pattern, in characters, that is compared; a longer one may match any name.
+const PATTERN_MAX: usize = 4096;
+/// A part of a path that is not known before the line runs.
+const UNKNOWN: &str = "\u{e000}";
+
 impl Guarded<'_> {
     /// Checks a command that reads entire directories, or the matches of a pattern.
     pub(super) fn in_walk(&self, command: &SimpleCommand, view: &LineView<'_>) -> Option<String> {
@@ -12,13 +17,14 @@ impl Guarded<'_> {
             Word::Dynamic(text) => Some(text.as_str()),
             Word::Literal(_) => None,
         });
+        let places = walked_places(command, view);
         let matched = patterns
             .into_iter()
-            .find_map(|text| self.pattern(command, text));
+            .find_map(|text| self.pattern(command, text, places.is_some()));
         if matched.is_some() {
             return matched;
         }
-        let places = walked_places(command, view)?;
+        let places = places?;
         let places: Vec<String> = match places.as_slice() {
             [] => command.directory.clone().into_iter().collect(),
             places => places
@@ -34,33 +40,38 @@ impl Guarded<'_> {
         })
     }
 
-    /// Checks a pattern of files that may be Interlock's state.
-    fn pattern(&self, command: &SimpleCommand, text: &str) -> Option<String> {
+    /// Checks a pattern of files that may be Interlock's state, or of directories above it that the command reads whole.
+    fn pattern(&self, command: &SimpleCommand, text: &str, walks: bool) -> Option<String> {
         let text = text.replace(['"', '\''], "");
-        // An unknown part may be anything, except for its beginning.
-        let text: Vec<&str> = text
-            .split('/')
-            .enumerate()
-            .map(|(at, part)| match part.contains(['$', '`']) {
-                true if at > 0 => "*",
-                _ => part,
-            })
-            .collect();
-        let text = text.join("/");
-        if text.contains(['$', '`']) || !text.contains(['*', '?', '[']) {
+        let is_known = |part: &str| !part.contains(['$', '`']);
+        if !text.split('/').next().is_some_and(is_known) {
             return None;
         }
-        let whole = self.whole(command, &text)?;
+        let parts = text.split('/');
+        let text: Vec<&str> = parts
+            .map(|part| if is_known(part) { part } else { UNKNOWN })
+            .collect();
+        let text = text.join("/");
+        if !text.contains(['*', '?', '[']) && !text.contains(UNKNOWN) {
+            return None;
+        }
+        let whole = plain(&self.whole(command, &text)?);
         let state = self.context.state_directory.as_deref()?;
-        let whole = plain(&whole);
         let wanted: Vec<&str> = whole.split('/').collect();
         let is: Vec<&str> = state.split('/').collect();
-        let fits = wanted.len() >= is.len()
-            && is
-                .iter()
-                .zip(&wanted)
-                .all(|(name, pattern)| fits(pattern, name));
-        fits.then(|| named("may be Interlock's state", &text))
+        if !may_be(&wanted, &is) {
+            return None;
+        }
+        let text = text.replace(UNKNOWN, "…");
+        if wanted.len() >= is.len() {
+            return Some(named("may be Interlock's state", &text));
+        }
+        walks.then(|| {
+            format!(
+                "{}, which may contain Interlock's state: name what is to be read in it",
+                named("a pattern of directories", &text)
+            )
+        })
     }
 
     /// Checks paths of which parts are only known when the line runs.
@@ -71,11 +82,16 @@ impl Guarded<'_> {
         let unknown = changed.filter(|used| !matches!(used.path, PathText::Whole(_)));
         for used in unknown {
             let redirects = used.by.starts_with(['>', '<', '&', '{']);
-            let texts = match redirects {
+            let mut texts = match redirects {
                 true => vec![used.by.as_str()],
                 false => hints(view, &used.by),
             };
-            let found = texts.iter().find_map(|text| self.partly_known(text));
+            if has_parameters(view.line, &used.by) {
+                texts.push(view.line);
+            }
+            let found = texts
+                .iter()
+                .find_map(|text| self.partly_known(text, view.line));
             if found.is_some() {
                 return found;
             }
@@ -85,15 +101,18 @@ impl Guarded<'_> {
         }
         let set = shell.env.set.iter().filter(|_| !shell.writes.is_empty());
         set.flat_map(|set| &set.values)
-            .find_map(|value| self.partly_known(value))
+            .find_map(|value| self.partly_known(value, view.line))
     }
 
     /// Searches a word with unknown parts for the name of a protected file.
-    fn partly_known(&self, text: &str) -> Option<String> {
+    ///
+    /// An unknown part may be any name that `line` spells.
+    fn partly_known(&self, text: &str, line: &str) -> Option<String> {
         let plain = text.replace(['"', '\''], "");
         let plain = plain.trim_start_matches(['>', '<', '&', '|', ' ']);
         super::words::mentioned(&plain.to_lowercase()).or_else(|| {
             let parts: Vec<&str> = plain.split('/').filter(|part| *part != ".").collect();
+            let line = line.to_lowercase();
             FILES
                 .iter()
                 .filter(|row| row.under == Under::Any)
@@ -101,21 +120,37 @@ impl Guarded<'_> {
                     (0..parts.len()).any(|begin| {
                         let rest = parts.get(begin..).unwrap_or_default();
                         rest.len() >= row.names.len()
-                            && row
-                                .names
-                                .iter()
-                                .zip(rest)
-                                .all(|(name, part)| fits(part, name))
                             && (row.deep || rest.len() == row.names.len())
-                            && rest
-                                .iter()
-                                .zip(row.names)
-                                .any(|(part, _)| part.starts_with('.'))
+                            && may_be_names(rest, row.names, &line)
                     })
                 })
                 .map(|row| named("may be meant", &row.names.join("/")))
         })
     }
+}
+
+/// Returns whether the parts of a path may be the names of a protected file, one of which is hidden.
+///
+/// One part has to be known: a line may well write to a path that it does not name.
+fn may_be_names(parts: &[&str], names: &[&str], line: &str) -> bool {
+    let is_unknown = |part: &str| part.contains(['$', '`']);
+    let mut pairs = parts.iter().zip(names);
+    let known = parts.iter().take(names.len());
+    pairs.all(|(part, name)| {
+        fits(part, name) || is_unknown(part) && name.starts_with('.') && line.contains(*name)
+    }) && known.clone().any(|part| !is_unknown(part))
+        && known
+            .clone()
+            .any(|part| part.starts_with('.') || is_unknown(part))
+}
+
+/// Returns whether something unknown may be a word that a function, or a shell with `-c`, is given as a parameter.
+fn has_parameters(line: &str, by: &str) -> bool {
+    by.contains(['$', '`'])
+        && (by.contains("$0")
+            || by.contains("${0")
+            || line.contains("()")
+            || line.contains("function "))
 }
 
 /// Programs that read their literal operands, whatever they write.
@@ -264,6 +299,25 @@ fn tar_directory<'w>(words: &[&'w str]) -> Option<&'w str> {
     words.get(at + 1).copied()
 }
 
+/// Returns whether the parts of a path may be the names of another, as far as both go.
+///
+/// An unknown part may be any name, even a hidden one, if a name after it is written out.
+fn may_be(parts: &[&str], names: &[&str]) -> bool {
+    let fits_all = |unknown: &dyn Fn(&str) -> bool| {
+        let mut pairs = parts.iter().zip(names);
+        pairs.all(|(part, name)| match *part {
+            UNKNOWN => unknown(name),
+            part => fits(part, name),
+        })
+    };
+    let is_written = |part: &&str| part.contains(char::is_alphanumeric);
+    let mut behind = parts
+        .iter()
+        .take(names.len())
+        .skip_while(|part| **part != UNKNOWN);
+    fits_all(&|name| fits("*", name)) || behind.any(is_written) && fits_all(&|_| true)
+}
+
 /// Returns whether a shell pattern matches a name; a pattern for a hidden name must have its dot.
 pub(super) fn fits(pattern: &str, name: &str) -> bool {
     if name.starts_with('.') && !pattern.starts_with('.') {
@@ -276,27 +330,91 @@ pub(super) fn fits(pattern: &str, name: &str) -> bool {
     )
 }
 
-/// Matches like a shell; a bracket expression may match any one character.
+/// Matches like a shell; a bracket expression may match any one character, and end at any bracket that closes it.
+///
+/// The time is proportional to the lengths of both.
 fn matches(pattern: &[char], name: &[char]) -> bool {
-    match pattern.split_first() {
-        None => name.is_empty(),
-        Some(('*', rest)) => {
-            (0..=name.len()).any(|at| matches(rest, name.get(at..).unwrap_or_default()))
+    if !pattern.iter().any(|c| matches!(c, '*' | '?' | '[')) {
+        return pattern.len() == name.len()
+            && pattern
+                .iter()
+                .zip(name)
+                .all(|(one, other)| is_same(*one, *other));
+    }
+    if pattern.len() > PATTERN_MAX {
+        return true;
+    }
+    let none = vec![false; name.len() + 1];
+    // Which beginnings of the name the pattern may match up to here, by their length.
+    let mut here = none.clone();
+    if let Some(first) = here.first_mut() {
+        *first = true;
+    }
+    // Which of them it may match inside a bracket expression: up to here, and after its first character.
+    let (mut inside, mut opened) = (none.clone(), none.clone());
+    for c in pattern {
+        let mut next = none.clone();
+        let mut still_inside = std::mem::replace(&mut opened, none.clone());
+        for (done, is_here) in here.iter().copied().enumerate() {
+            let letter = name.get(done);
+            if inside.get(done) == Some(&true) {
+                set(&mut still_inside, done);
+                if *c == ']' {
+                    set(&mut next, done + 1);
+                }
+            }
+            if !is_here {
+                continue;
+            }
+            match c {
+                '*' => (done..=name.len()).for_each(|end| set(&mut next, end)),
+                '[' if letter.is_some() => set(&mut opened, done),
+                '?' => set(&mut next, done + 1),
+                c if letter.is_some_and(|letter| is_same(*c, *letter)) => set(&mut next, done + 1),
+                _ => {}
+            }
         }
-        Some(('?', rest)) => name
-            .split_first()
-            .is_some_and(|(_, after)| matches(rest, after)),
-        Some(('[', rest)) => {
-            let close = rest.iter().skip(1).position(|c| *c == ']').map(|at| at + 1);
-            let Some(close) = close else {
-                return false;
-            };
-            let rest = rest.get(close + 1..).unwrap_or_default();
-            name.split_first()
-                .is_some_and(|(_, after)| matches(rest, after))
+        (here, inside) = (next, still_inside);
+    }
+    here.last() == Some(&true)
+}
+
+fn set(reached: &mut [bool], at: usize) {
+    if let Some(reached) = reached.get_mut(at) {
+        *reached = true;
+    }
+}
+
+fn is_same(one: char, other: char) -> bool {
+    one.to_lowercase().eq(other.to_lowercase())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_pattern_fits_every_name_that_a_shell_may_find_by_it() {
+        for (pattern, name, found) in [
+            ("*", "settings.json", true),
+            ("*", ".mcp.json", false),
+            (".*", ".mcp.json", true),
+            ("*.json", "settings.json", true),
+            ("*.json", "settings.jsonl", false),
+            ("settings.????", "settings.json", true),
+            ("settings.???", "settings.json", false),
+            ("SETTINGS.*", "settings.json", true),
+            // What a bracket expression matches is not looked at, apart from where it ends.
+            ("[a-f]ettings.json", "settings.json", true),
+            ("[!]s]ettings.json", "settings.json", true),
+            ("[]s]ettings.json", "settings.json", true),
+            ("[s]ettings", "settings.json", false),
+            ("setting[s].json", "settings.json", true),
+            ("setting[s]x.json", "settings.json", false),
+            ("setting[", "settings", false),
+            ("[s]", "", false),
+        ] {
+            assert_eq!(fits(pattern, name), found, "{pattern} {name}");
         }
-        Some((c, rest)) => name.split_first().is_some_and(|(first, after)| {
-            c.to_lowercase().eq(first.to_lowercase()) && matches(rest, after)
-        }),
     }
 }
