@@ -101,6 +101,9 @@ fn read_program(text: &str) -> Result<Program, &'static str> {
             Token::Sign("(" | "[") => depth += 1,
             Token::Sign(")" | "]") => depth = depth.saturating_sub(1),
             Token::End | Token::Sign(";" | "{" | "}") => printing = None,
+            Token::Sign("|")
+                if printing == Some(depth)
+                    && only_sorts(tokens.get(at + 1), tokens.get(at + 2)) => {}
             Token::Sign("|" | "|&") => return Err("its program has a pipe to another program"),
             Token::Sign(sign @ (">" | ">>")) if printing == Some(depth) || *sign == ">>" => {
                 program
@@ -132,6 +135,26 @@ fn read_program(text: &str) -> Result<Program, &'static str> {
         }
     }
     Ok(program)
+}
+
+/// Returns whether the command after `|` is `sort` or `uniq`, with options that write no file and without operands.
+fn only_sorts(first: Option<&Token>, after: Option<&Token>) -> bool {
+    let Some(line) = target(first, after) else {
+        return false;
+    };
+    let mut words = line.split(' ').filter(|word| !word.is_empty());
+    let Some(program @ ("sort" | "uniq")) = words.next() else {
+        return false;
+    };
+    let letters = if program == "sort" {
+        "bdfgiMhnRrVsuckt0123456789,.:"
+    } else {
+        "cdu"
+    };
+    words.all(|word| {
+        let option = word.strip_prefix('-');
+        option.is_some_and(|option| option.chars().all(|letter| letters.contains(letter)))
+    })
 }
 
 /// Returns the file after `>` if it is a single literal text.

@@ -86,6 +86,21 @@ const GOFMT: Spec = Spec {
     ..SPEC
 };
 
+/// openssl-x509(1): `-out`, `-CAcreateserial`, `-signkey`, `-engine`, `-provider` and `-writerand` write, sign or load code.
+const OPENSSL_X509: Spec = Spec {
+    exact: words!(
+        "-noout -text -subject -issuer -dates -startdate -enddate -serial -fingerprint -sha1 -sha256
+         -sha512 -hash -subject_hash -issuer_hash -pubkey -modulus -purpose -email -ocsp_uri -alias
+         -inform= -nameopt= -certopt= -ext= -checkend="
+    ),
+    acts: &[crate::options::Act {
+        short: "",
+        long: &["-in="],
+        effect: crate::options::Effect::Read,
+    }],
+    ..NAMES
+};
+
 /// tshark(1): `-w` `-W` `-X` `--export-*` `-o` `-K` write, run or configure; `-i` `-D` capture.
 const TSHARK: Spec = Spec {
     short: "2qlnPQSVx",
@@ -249,6 +264,35 @@ pub(crate) const FORMS: &[Form] = &[
             ..SPEC
         },
         needs: &["-p"],
+        ..FORM
+    },
+    Form {
+        programs: &["rustup"],
+        words: &["toolchain", "list"],
+        spec: Spec {
+            exact: &["-v", "-q", "--verbose", "--quiet"],
+            ..NAMES
+        },
+        operands_max: 0,
+        ..FORM
+    },
+    Form {
+        programs: &["openssl"],
+        words: &["x509"],
+        spec: OPENSSL_X509,
+        needs: &["-noout"],
+        operands_max: 0,
+        ..FORM
+    },
+    Form {
+        programs: &["openssl"],
+        words: &["dgst"],
+        spec: Spec {
+            exact: &[
+                "-sha1", "-sha256", "-sha384", "-sha512", "-md5", "-r", "-hex",
+            ],
+            ..SPEC
+        },
         ..FORM
     },
     Form {
