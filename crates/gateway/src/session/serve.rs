@@ -85,6 +85,15 @@ fn known(method: &str) -> Method {
     found.map_or(Method::Unknown, |(_, known)| *known)
 }
 
+/// Returns the first error that says more than that a server lacks the method; if there is none, the first one.
+fn first_specific(kept: Option<Outcome>, reply: Outcome) -> Outcome {
+    let says_more = |outcome: &Outcome| outcome.error_code() != Some(METHOD_NOT_FOUND);
+    match kept {
+        Some(kept) if says_more(&kept) || !says_more(&reply) => kept,
+        _ => reply,
+    }
+}
+
 /// Returns the method that `method` is spelled almost like; a lenient server would accept it as that one.
 fn imitated(method: &str) -> Option<&'static str> {
     let letters = |text: &str| -> String {
@@ -202,18 +211,19 @@ impl Session {
         reading: Option<&Read>,
         declined: impl Fn(&Outcome) -> bool,
     ) -> Outcome {
-        let mut last = not_found(&request.method);
         let Some((end, before)) = servers.split_last() else {
-            return last;
+            return not_found(&request.method);
         };
+        let mut kept = None;
         for server in before {
             if let Some(outcome) = self.unread_of(server, reading).await {
                 return outcome;
             }
-            last = self.forward_copy(asking, server, &request).await;
-            if !declined(&last) {
-                return last;
+            let reply = self.forward_copy(asking, server, &request).await;
+            if !declined(&reply) {
+                return reply;
             }
+            kept = Some(first_specific(kept, reply));
         }
         if let Some(outcome) = self.unread_of(end, reading).await {
             return outcome;
@@ -221,11 +231,11 @@ impl Session {
         let reply = self
             .forward(asking, end, &request.method, request.params)
             .await;
-        // The first specific error is the best answer.
-        if declined(&reply) && !before.is_empty() && reply.error_code() == Some(METHOD_NOT_FOUND) {
-            return last;
+        if declined(&reply) {
+            first_specific(kept, reply)
+        } else {
+            reply
         }
-        reply
     }
 
     pub(super) async fn unread_of(

@@ -434,6 +434,9 @@ async fn a_session_that_rests_makes_room_for_a_new_one() {
 #[tokio::test]
 async fn the_transport_before_2025_has_one_stream() {
     let mut world = World::new().await;
+    let other = [("accept", "application/json")];
+    let refused = world.send(Method::GET, "/sse", &other, "").await;
+    assert_eq!(refused.status(), 406);
     let response = world.send(Method::GET, "/sse", &[EVENTS], "").await;
     let mut stream = Stream::of(response);
     let (_, endpoint) = stream.next().await.unwrap();
