@@ -1,20 +1,18 @@
 //! Finds the placement of a session that refuses the fewest calls: a shortest path over calls and states.
 
-use std::{
-    collections::{BTreeMap, VecDeque},
-    rc::Rc,
-};
+use std::{collections::VecDeque, rc::Rc};
 
-use interlock_prove::{FreeAct, Map};
+use interlock_core::refusal::Code;
+use interlock_prove::{FreeAct, Map, Set};
 
 use crate::{
     calls::JudgedCall,
     cost::Cost,
     follow::{after, told},
-    nodes::{Node, Nodes, short, standing},
+    nodes::{Free, Node, Nodes, short, standing},
     options::Options,
     rules::Rules,
-    told::Told,
+    told::{Room, Told},
     verdict::Verdict,
 };
 
@@ -66,6 +64,8 @@ struct Aligner<'a> {
     recorded: bool,
     /// Number of calls still to come.
     left: u64,
+    /// Refusals that are noted, by what determines the answer.
+    refused: Set<(u32, Code)>,
 }
 
 /// Finds the cheapest placement of `calls`.
@@ -84,6 +84,7 @@ pub(crate) fn align(
         bounded: false,
         recorded,
         left: u64::try_from(calls.len()).unwrap_or(u64::MAX),
+        refused: Set::default(),
     };
     let mut front = Front::default();
     if let Some(node) = aligner.nodes.start() {
@@ -161,13 +162,28 @@ impl Aligner<'_> {
     /// Adds everything that may be done without a call.
     fn close(&mut self, front: &mut Front) {
         let mut waiting: VecDeque<u32> = front.values().flatten().copied().collect();
+        let mut done: Map<u32, (Cost, Rc<Vec<Free>>)> = Map::default();
         while let Some(number) = waiting.pop_front() {
             let Some(step) = self.step(number).copied().filter(|step| step.live) else {
                 continue;
             };
             let free = self.nodes.free(step.node);
+            let place = self.nodes.get(step.node).map(|node| node.place);
+            let Some(place) = place else { continue };
+            // Where a step of the same place that costs no more leads to the same nodes, this one adds nothing.
+            match done.get_mut(&place) {
+                Some((cost, known)) if Rc::ptr_eq(known, &free) => {
+                    if *cost <= step.cost {
+                        continue;
+                    }
+                    *cost = step.cost;
+                }
+                _ => {
+                    done.insert(place, (step.cost, Rc::clone(&free)));
+                }
+            }
             for (index, one) in free.iter().enumerate() {
-                let cost = match &one.act {
+                let cost = match &*one.act {
                     FreeAct::Event { .. } if self.recorded => continue,
                     FreeAct::Event { .. } => step.cost.moved(self.left),
                     FreeAct::Yes => step.cost.approved(self.left),
@@ -204,10 +220,9 @@ impl Aligner<'_> {
 
     /// Makes a call at every possible node; the second value lists the nodes if none of them allows it.
     fn call(&mut self, front: &Front, call: &JudgedCall) -> (Front, Option<Vec<u32>>) {
-        let mut said: BTreeMap<(u32, u32), (u32, Rc<Told>)> = BTreeMap::new();
+        let mut said: Vec<(u32, Room, u32, Rc<Told>)> = Vec::new();
         let mut next = Front::default();
         let mut passes = false;
-        let writes = call.made.writes();
         for number in front.values().flatten().copied() {
             let Some(step) = self.step(number).copied() else {
                 continue;
@@ -215,23 +230,17 @@ impl Aligner<'_> {
             let Some(node) = self.nodes.get(step.node) else {
                 continue;
             };
-            // What limits have counted matters if one call may use up several at once.
-            let own = if self.nodes.counts_files && writes {
-                step.node
-            } else {
-                0
-            };
-            let key = (node.judged, own);
-            let is_over = node.is_over();
-            let told = match said.get(&key) {
-                Some((_, told)) => Rc::clone(told),
+            let (judged, is_over) = (node.judged, node.is_over());
+            let room = self.nodes.room(step.node, &call.made);
+            let known = said.iter().find(|one| (one.0, one.1) == (judged, room));
+            let told = match known {
+                Some((.., told)) => Rc::clone(told),
                 None => {
-                    let told = told(self.nodes, step.node, call, self.options);
-                    let at = self.nodes.get(step.node);
-                    if let (Some(code), Some(at)) = (told.code, at) {
-                        self.rules.refused(&standing(&at.run), code);
+                    let told = told(self.nodes, step.node, room, call, self.options);
+                    if let Some(code) = told.code {
+                        self.note_refusal(step.node, code);
                     }
-                    said.insert(key, (step.node, Rc::clone(&told)));
+                    said.push((judged, room, step.node, Rc::clone(&told)));
                     told
                 }
             };
@@ -258,9 +267,22 @@ impl Aligner<'_> {
             };
             self.admit(&mut next, to, cost, Some(number), how);
         }
-        let nodes = said.into_values().map(|(node, _)| node);
-        let refused = (!passes && call.ran).then(|| nodes.collect());
+        let refused = (!passes && call.ran).then(|| {
+            said.sort_unstable_by_key(|(judged, _, node, _)| (*judged, *node));
+            said.into_iter().map(|(_, _, node, _)| node).collect()
+        });
         (next, refused)
+    }
+
+    /// Notes that a rule of a node's states refuses a call, or has a person asked.
+    fn note_refusal(&mut self, node: u32, code: Code) {
+        let Some(node) = self.nodes.get(node) else {
+            return;
+        };
+        // Most calls are refused as others were before.
+        if self.refused.insert((node.judged, code)) {
+            self.rules.refused(&standing(&node.run), code);
+        }
     }
 
     /// Returns the cheapest of the steps that `fits` accepts.

@@ -1,6 +1,6 @@
 //! The answer to a call at a node, and the node after it.
 
-use std::rc::Rc;
+use std::{collections::BTreeSet, rc::Rc};
 
 use interlock_core::{
     Reply,
@@ -16,9 +16,9 @@ use interlock_prove::Abstraction;
 
 use crate::{
     calls::JudgedCall,
-    nodes::{Nodes, short},
+    nodes::Nodes,
     options::Options,
-    told::{Question, Told},
+    told::{Question, Room, Told},
     verdict::Verdict,
 };
 
@@ -31,16 +31,21 @@ const fn now(kind: CommandKind) -> Command {
 const REMEMBERED_MAX: usize = 65_536;
 
 /// Asks the engine about a call at a node, unless the answer to a call of its class is known from an equivalent run.
-pub(crate) fn told(nodes: &mut Nodes, node: u32, call: &JudgedCall, options: Options) -> Rc<Told> {
-    // What limits have counted matters if one call may use up several at once.
-    let own = nodes.counts_files && call.made.writes();
+///
+/// `room` is what the call finds of the counted files there.
+pub(crate) fn told(
+    nodes: &mut Nodes,
+    node: u32,
+    room: Room,
+    call: &JudgedCall,
+    options: Options,
+) -> Rc<Told> {
     let key = Question {
         class: call.made.class,
         judged: nodes.get(node).map(|node| node.judged),
-        node: own.then_some(node),
+        room,
         ok: call.ok,
         exit: exit(call, options),
-        bytes: if nodes.counts_bytes { call.bytes } else { 0 },
     };
     if let Some(known) = nodes.told.get(&key) {
         return Rc::clone(known);
@@ -100,7 +105,9 @@ pub(crate) fn refusal(nodes: &Nodes, node: u32, call: &JudgedCall) -> Option<Ref
     }
 }
 
-/// Numbers the effects of an allowed call; returns `None` if they depend on more than the call's marks and its end.
+/// Numbers the effects of an allowed call, apart from the bytes of its result.
+///
+/// `None`: they depend on more than the call's marks and its end.
 fn change(nodes: &mut Nodes, events: &[Event], call: &JudgedCall, options: Options) -> Option<u32> {
     let [Event::CallAllowed { path, marks, .. }] = events else {
         return None;
@@ -108,7 +115,6 @@ fn change(nodes: &mut Nodes, events: &[Event], call: &JudgedCall, options: Optio
     if call.made.asks.is_some() {
         return None;
     }
-    let bytes = if nodes.counts_bytes { call.bytes } else { 0 };
     // The files themselves matter only to limits, and to interrupts, which name them again.
     let mut marks = marks.clone();
     let files = std::mem::take(&mut marks.files);
@@ -118,13 +124,18 @@ fn change(nodes: &mut Nodes, events: &[Event], call: &JudgedCall, options: Optio
         Vec::new()
     };
     let mut text = serde_json::to_vec(&marks).ok()?;
-    let end = (path, call.ok, exit(call, options), bytes, &files);
+    let classes = files
+        .iter()
+        .map(|file| nodes.abstraction().file_class(file));
+    let classes: BTreeSet<String> = classes.collect();
+    let end = (path, call.ok, exit(call, options), classes);
     text.extend(format!("{end:?}").bytes());
-    let known = nodes.changes.get_index_of(&text);
-    Some(short(match known {
-        Some(known) => known,
-        None => nodes.changes.insert_full(text, files).0,
-    }))
+    Some(nodes.change(text, files))
+}
+
+/// Returns the bytes of a call's result that count.
+pub(crate) const fn bytes(nodes: &Nodes, call: &JudgedCall) -> u64 {
+    if nodes.counts_bytes { call.bytes } else { 0 }
 }
 
 /// Returns the exit code that counts.
@@ -141,7 +152,10 @@ pub(crate) fn after(
     told: &Told,
     options: Options,
 ) -> u32 {
-    let known = told.change.and_then(|change| nodes.result(node, change));
+    let bytes = bytes(nodes, call);
+    let known = told
+        .change
+        .and_then(|change| nodes.result(node, change, bytes));
     if let Some(known) = known {
         return known;
     }
@@ -149,7 +163,7 @@ pub(crate) fn after(
         return node;
     };
     match told.change {
-        Some(change) => nodes.store(node, change, run),
+        Some(change) => nodes.store(node, (change, bytes), run),
         None => nodes.number(run),
     }
 }
@@ -201,7 +215,7 @@ pub(crate) fn performed(
         id: Some(proposed.id.clone()),
         ok: call.ok,
         exit: exit(call, options),
-        bytes: if nodes.counts_bytes { call.bytes } else { 0 },
+        bytes: bytes(nodes, call),
         wrote: Vec::new(),
         commands: Vec::new(),
         checked,

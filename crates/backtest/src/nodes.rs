@@ -2,14 +2,17 @@
 
 use std::rc::Rc;
 
-use indexmap::{IndexMap, map::Entry};
+use indexmap::{IndexSet, map::Entry};
 use interlock_core::{
     machine::Machine,
     run::{Run, Used},
 };
 use interlock_prove::{AbstractState, Abstraction, FreeAct, Map, Set};
 
-use crate::told::{Question, Told};
+use crate::{
+    calls::Made,
+    told::{Question, Room, Told},
+};
 
 /// Runs of one machine, by number.
 #[derive(Debug)]
@@ -20,12 +23,16 @@ pub(crate) struct Nodes {
     judged: Set<Box<[u32]>>,
     /// Everything except the counts of limits and the counted files.
     places: Set<(u32, Box<[u32]>)>,
-    /// Results of calls, by the node and the number of their effects.
-    steps: Map<(u32, u32), u32>,
+    /// Results of calls, by the node, the number of their effects and the bytes of their results.
+    steps: Map<(u32, u32, u64), u32>,
     /// The first of these results at each place, by the number of the place.
-    first: Map<(u32, u32), Step>,
-    /// Effects of calls, and the files that each writes if files are counted.
-    pub(crate) changes: IndexMap<Vec<u8>, Vec<String>>,
+    first: Map<(u32, u32, u64), Step>,
+    /// The first result at each place that stays in its state, by the effects without the counted files and bytes.
+    stays: Map<(u32, u32), Step>,
+    /// Effects of calls without the bytes, and with the classes of counted files in place of the files.
+    bases: IndexSet<Vec<u8>>,
+    /// Effects of calls: the number in `bases`, and the files that each writes if files are counted.
+    changes: IndexSet<(u32, Vec<String>)>,
     /// What may be done at a place without a call.
     free: Map<u32, FreeOfPlace>,
     /// Answers to calls.
@@ -61,20 +68,36 @@ impl Node {
 /// What may be done at a node without a call.
 #[derive(Debug)]
 pub(crate) struct Free {
-    pub(crate) act: FreeAct,
+    pub(crate) act: Rc<FreeAct>,
     /// Its transitions: the state, the event, and the index of the branch.
     pub(crate) taken: Rc<Vec<(String, String, usize)>>,
     pub(crate) to: u32,
 }
 
-/// What may be done at the first node of a place without a call, and how it leads to another node.
-type FreeOfPlace = Rc<Vec<(Free, Step)>>;
+/// What may be done at the first node of a place without a call.
+#[derive(Debug, Clone)]
+struct FreeOfPlace {
+    free: Rc<Vec<Free>>,
+    /// How each of it leads to another node.
+    effects: Rc<Vec<Effect>>,
+}
 
 /// A step from one node, as far as it is the same at every node of its place.
 #[derive(Debug, Clone, Copy)]
 struct Step {
     to: u32,
     effect: Effect,
+}
+
+impl Step {
+    /// Returns the same step with another number of bytes, where it stays in its state.
+    const fn with_bytes(self, bytes: u64) -> Self {
+        let effect = match self.effect {
+            Effect::Stays { calls, .. } => Effect::Stays { calls, bytes },
+            other => other,
+        };
+        Self { effect, ..self }
+    }
 }
 
 /// The effect of a step on what is counted.
@@ -126,7 +149,9 @@ impl Nodes {
             places: Set::default(),
             steps: Map::default(),
             first: Map::default(),
-            changes: IndexMap::new(),
+            stays: Map::default(),
+            bases: IndexSet::new(),
+            changes: IndexSet::new(),
             free: Map::default(),
             told: Map::default(),
             counts_bytes,
@@ -205,9 +230,9 @@ impl Nodes {
             return Rc::clone(known);
         }
         let place = node.place;
-        let known = self.free.get(&place).map(Rc::clone);
+        let known = self.free.get(&place).cloned();
         let repeated = known.and_then(|known| self.repeat_free(number, &known));
-        let free = Rc::new(repeated.unwrap_or_else(|| self.ask_free(number, place)));
+        let free = repeated.unwrap_or_else(|| self.ask_free(number, place));
         if let Some((_, node)) = self.all.get_index_mut(number as usize) {
             node.free = Some(Rc::clone(&free));
         }
@@ -215,64 +240,117 @@ impl Nodes {
     }
 
     /// Asks the engine what may be done at a node without a call.
-    pub(crate) fn ask_free(&mut self, number: u32, place: u32) -> Vec<Free> {
+    pub(crate) fn ask_free(&mut self, number: u32, place: u32) -> Rc<Vec<Free>> {
         let Some(run) = self.get(number).map(|node| node.run.clone()) else {
-            return Vec::new();
+            return Rc::default();
         };
-        let mut steps = Vec::new();
+        let mut effects = Vec::new();
         let mut free = Vec::new();
         for one in self.abstraction.moves(&run) {
-            let effect = Effect::between(&run, &one.run);
-            let to = self.number(one.run);
-            let taken = Rc::new(one.taken);
-            let copy = |act| Free {
-                act,
-                taken: Rc::clone(&taken),
-                to,
-            };
-            steps.push((copy(one.act.clone()), Step { to, effect }));
-            free.push(copy(one.act));
+            effects.push(Effect::between(&run, &one.run));
+            free.push(Free {
+                act: Rc::new(one.act),
+                taken: Rc::new(one.taken),
+                to: self.number(one.run),
+            });
         }
-        self.free.entry(place).or_insert_with(|| Rc::new(steps));
+        let free = Rc::new(free);
+        self.free.entry(place).or_insert_with(|| FreeOfPlace {
+            free: Rc::clone(&free),
+            effects: Rc::new(effects),
+        });
         free
     }
 
     /// Does at a node what may be done at another of its place; `None`: only the engine can say where that leads.
-    fn repeat_free(&mut self, number: u32, known: &FreeOfPlace) -> Option<Vec<Free>> {
-        let free = known.iter().map(|(free, step)| {
+    fn repeat_free(&mut self, number: u32, known: &FreeOfPlace) -> Option<Rc<Vec<Free>>> {
+        let enters = |effect: &Effect| matches!(effect, Effect::Enters);
+        if known.effects.iter().all(enters) {
+            return Some(Rc::clone(&known.free));
+        }
+        let all = known.free.iter().zip(known.effects.iter());
+        let free = all.map(|(free, effect)| {
+            let (to, effect) = (free.to, *effect);
             Some(Free {
-                act: free.act.clone(),
+                act: Rc::clone(&free.act),
                 taken: Rc::clone(&free.taken),
-                to: self.repeat(number, *step, &[])?,
+                to: self.repeat(number, Step { to, effect }, &[])?,
             })
         });
-        free.collect()
+        free.collect::<Option<Vec<_>>>().map(Rc::new)
+    }
+
+    /// Returns what a call that writes finds of the files that are counted at a node.
+    pub(crate) fn room(&self, number: u32, call: &Made) -> Room {
+        if !self.counts_files || !call.writes() {
+            return Room::Any;
+        }
+        self.counted(number, call).unwrap_or(Room::OfNode(number))
+    }
+
+    /// Does the same; `None` if regions count by themselves, or the call writes too many files to be told apart.
+    fn counted(&self, number: u32, call: &Made) -> Option<Room> {
+        let frame = &self.get(number)?.run.root;
+        if !frame.regions.is_empty() || frame.machine.is_some() {
+            return None;
+        }
+        let policy = &self.machine().states.get(&frame.at)?.policy;
+        let Some(limit) = policy.files_max else {
+            return Some(Room::Any);
+        };
+        let files = &frame.stay.used.files;
+        let writes = &call.call.as_ref().ok()?.facts.writes;
+        let mut known = 0_u64;
+        for (bit, write) in writes.iter().enumerate() {
+            let bit = 1_u64.checked_shl(u32::try_from(bit).ok()?)?;
+            if write.path.as_ref().is_some_and(|path| files.contains(path)) {
+                known |= bit;
+            }
+        }
+        let left = usize::try_from(limit).unwrap_or(usize::MAX);
+        let left = left.saturating_sub(files.len()).min(writes.len());
+        Some(Room::Files { known, left })
+    }
+
+    /// Returns the number of a call's effects: `base` is everything but the bytes and the counted files themselves.
+    pub(crate) fn change(&mut self, base: Vec<u8>, files: Vec<String>) -> u32 {
+        let base = short(self.bases.insert_full(base).0);
+        short(self.changes.insert_full((base, files)).0)
     }
 
     /// Returns the result of a call at a node; `None`: it is not known from this node or another of its place.
-    pub(crate) fn result(&mut self, number: u32, change: u32) -> Option<u32> {
-        if let Some(known) = self.steps.get(&(number, change)) {
+    pub(crate) fn result(&mut self, number: u32, change: u32, bytes: u64) -> Option<u32> {
+        if let Some(known) = self.steps.get(&(number, change, bytes)) {
             return Some(*known);
         }
         let place = self.get(number)?.place;
-        let step = *self.first.get(&(place, change))?;
-        let files = self.changes.get_index(change as usize);
-        let files = files.map(|(_, files)| files.clone()).unwrap_or_default();
+        let (base, files) = self.changes.get_index(change as usize)?;
+        let step = match self.first.get(&(place, change, bytes)) {
+            Some(first) => *first,
+            None => self.stays.get(&(place, *base))?.with_bytes(bytes),
+        };
+        let files = files.clone();
         let to = self.repeat(number, step, &files)?;
-        self.steps.insert((number, change), to);
+        self.steps.insert((number, change, bytes), to);
         Some(to)
     }
 
     /// Stores the run after a call at a node, and returns its node.
-    pub(crate) fn store(&mut self, number: u32, change: u32, run: Run) -> u32 {
+    pub(crate) fn store(&mut self, number: u32, (change, bytes): (u32, u64), run: Run) -> u32 {
         let before = self.get(number);
         let place = before.map(|node| node.place);
         let effect = before.map(|node| Effect::between(&node.run, &run));
         let to = self.number(run);
-        self.steps.insert((number, change), to);
+        self.steps.insert((number, change, bytes), to);
         if let Some((place, effect)) = place.zip(effect) {
             let step = Step { to, effect };
-            self.first.entry((place, change)).or_insert(step);
+            self.first.entry((place, change, bytes)).or_insert(step);
+            if let Effect::Stays { bytes: more, .. } = effect
+                && more == bytes
+                && let Some((base, _)) = self.changes.get_index(change as usize)
+            {
+                self.stays.entry((place, *base)).or_insert(step);
+            }
         }
         to
     }

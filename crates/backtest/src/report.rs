@@ -128,7 +128,7 @@ pub(crate) fn of(
                 let free = nodes.free(from);
                 if let Some(one) = free.get(index as usize) {
                     rules.taken(&one.taken);
-                    before.push(match &one.act {
+                    before.push(match &*one.act {
                         FreeAct::Event { event, .. } => format!("`{event}`"),
                         FreeAct::Yes => "a person says yes".to_owned(),
                         FreeAct::No => "a person says no".to_owned(),

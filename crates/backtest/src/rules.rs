@@ -1,6 +1,6 @@
 //! The rules of a workflow that had an effect in the placed sessions.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use interlock_core::{
     machine::{Activity, Machine, State},
@@ -18,7 +18,7 @@ pub struct Rules {
     entered: BTreeSet<String>,
     taken: BTreeSet<(String, String, usize)>,
     raised: BTreeSet<String>,
-    refused: BTreeMap<(String, &'static str), u64>,
+    refused: BTreeSet<(String, &'static str)>,
 }
 
 impl Rules {
@@ -56,15 +56,12 @@ impl Rules {
         self.entered.extend(other.entered);
         self.taken.extend(other.taken);
         self.raised.extend(other.raised);
-        for (key, count) in other.refused {
-            *self.refused.entry(key).or_default() += count;
-        }
+        self.refused.extend(other.refused);
     }
 
     pub(crate) fn refused(&mut self, states: &[String], code: Code) {
         for state in states {
-            let key = (state.clone(), code.as_str());
-            *self.refused.entry(key).or_default() += 1;
+            self.refused.insert((state.clone(), code.as_str()));
         }
     }
 
@@ -114,7 +111,7 @@ impl Rules {
             idle.push(format!("interrupt `{interrupt}` was not raised"));
         }
         for (state, field, codes) in &self.restricts {
-            let refuses = |code: &Code| self.refused.contains_key(&(state.clone(), code.as_str()));
+            let refuses = |code: &Code| self.refused.contains(&(state.clone(), code.as_str()));
             if !codes.iter().any(refuses) {
                 idle.push(format!("`{field}` of `{state}` refused nothing"));
             }

@@ -191,6 +191,15 @@ impl Abstraction {
                 .is_some_and(|(one, other)| one.is_subset(other))
     }
 
+    /// Names what rules can tell of a file that a state counts, by its absolute path.
+    ///
+    /// Runs that have written as many files of the same classes differ only in what [`AbstractState::files`] and
+    /// [`AbstractState::used`] say.
+    #[must_use]
+    pub fn file_class(&self, path: &str) -> String {
+        self.model.file_class(path)
+    }
+
     /// Lists everything that may be done in the current states of a run without a call, according to the engine itself.
     ///
     /// Of data that guards do not tell apart, only one is tried; a person does not correct any.

@@ -70,7 +70,7 @@ impl Aging {
 }
 
 /// The effect of a step on evidence.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(crate) struct Words {
     /// The number of the [`Aging`] of evidence that the step does not record.
     pub(crate) aging: u32,

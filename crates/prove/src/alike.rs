@@ -7,9 +7,12 @@ use serde_json::Value;
 
 use crate::{machine::all_guards, model::Model};
 
+/// A command that is evidence: its key, its text and its words.
+type EvidenceCommand = (String, String, Vec<String>);
+
 /// Returns groups of evidence keys any two of which may be exchanged.
 pub(crate) fn keys(model: &Model) -> Vec<Vec<String>> {
-    let mut commands: Vec<(String, String, Vec<String>)> = Vec::new();
+    let mut commands: Vec<EvidenceCommand> = Vec::new();
     for guard in all_guards(&model.machine) {
         if let Guard::Evidence(one) = guard
             && one.substance_shown().is_none()
@@ -33,16 +36,12 @@ pub(crate) fn keys(model: &Model) -> Vec<Vec<String>> {
         return Vec::new();
     };
     strip(&mut plain);
-    let mut whole = plain.clone();
-    sort(&mut whole);
-    let mut groups: Vec<Vec<(String, String, Vec<String>)>> = Vec::new();
+    let mut groups: Vec<Vec<EvidenceCommand>> = Vec::new();
     for command in commands {
-        let fits = |group: &&mut Vec<(String, String, Vec<String>)>| {
+        let fits = |group: &&mut Vec<EvidenceCommand>| {
             group.first().is_some_and(|first| {
-                let mut other = plain.clone();
-                exchange(&mut other, first, &command);
-                sort(&mut other);
-                other == whole && same_calls(model, &first.0, &command.0)
+                is_same_exchanged(&plain, first, &command)
+                    && same_calls(model, &first.0, &command.0)
             })
         };
         match groups.iter_mut().find(fits) {
@@ -97,12 +96,73 @@ fn strip(value: &mut Value) {
     }
 }
 
+/// Returns whether a value stays the same if two commands are exchanged, apart from the order of lists whose order has no
+/// meaning.
+///
+/// Only what names one of the commands is compared: the rest stays as it is.
+fn is_same_exchanged(value: &Value, one: &EvidenceCommand, other: &EvidenceCommand) -> bool {
+    match value {
+        Value::Object(object) => {
+            if is_named(value, one, other) {
+                return is_same_list_exchanged(std::slice::from_ref(value), one, other);
+            }
+            object.iter().all(|(key, value)| match value {
+                Value::Array(items) if is_unordered(key) => {
+                    is_same_list_exchanged(items, one, other)
+                }
+                value => is_same_exchanged(value, one, other),
+            })
+        }
+        Value::Array(items) => items.iter().all(|item| is_same_exchanged(item, one, other)),
+        _ => true,
+    }
+}
+
+/// Returns whether a list has the same items, in any order, if two commands are exchanged.
+fn is_same_list_exchanged(items: &[Value], one: &EvidenceCommand, other: &EvidenceCommand) -> bool {
+    let naming = || items.iter().filter(|item| names(item, one, other));
+    let texts = |items: &mut dyn Iterator<Item = Value>| {
+        let mut texts: Vec<String> = items
+            .map(|mut item| {
+                sort(&mut item);
+                item.to_string()
+            })
+            .collect();
+        texts.sort_unstable();
+        texts
+    };
+    let exchanged = |item: &Value| {
+        let mut item = item.clone();
+        exchange(&mut item, one, other);
+        item
+    };
+    texts(&mut naming().cloned()) == texts(&mut naming().map(exchanged))
+}
+
+/// Returns whether one of two commands is in a value.
+fn names(value: &Value, one: &EvidenceCommand, other: &EvidenceCommand) -> bool {
+    match value {
+        Value::Object(object) => {
+            is_named(value, one, other) || object.values().any(|value| names(value, one, other))
+        }
+        Value::Array(items) => items.iter().any(|item| names(item, one, other)),
+        _ => false,
+    }
+}
+
+/// Returns whether a value itself is one of two commands.
+fn is_named(value: &Value, one: &EvidenceCommand, other: &EvidenceCommand) -> bool {
+    let text = value.get("text").and_then(Value::as_str);
+    text.is_some_and(|text| text == one.1 || text == other.1)
+}
+
+/// Returns whether the order of the list under a key has no meaning.
+fn is_unordered(key: &str) -> bool {
+    matches!(key, "all" | "any" | "allowed_commands" | "background")
+}
+
 /// Exchanges two commands.
-fn exchange(
-    value: &mut Value,
-    one: &(String, String, Vec<String>),
-    other: &(String, String, Vec<String>),
-) {
+fn exchange(value: &mut Value, one: &EvidenceCommand, other: &EvidenceCommand) {
     match value {
         Value::Object(object) => {
             let text = object
@@ -138,10 +198,8 @@ fn sort(value: &mut Value) {
         Value::Object(object) => {
             for (key, value) in object.iter_mut() {
                 sort(value);
-                if matches!(
-                    key.as_str(),
-                    "all" | "any" | "allowed_commands" | "background"
-                ) && let Value::Array(items) = value
+                if is_unordered(key)
+                    && let Value::Array(items) = value
                 {
                     items.sort_by_cached_key(Value::to_string);
                 }

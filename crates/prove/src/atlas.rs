@@ -11,7 +11,7 @@ use interlock_formats::Predicate;
 use crate::{
     aging::{Aging, Words},
     hash::{Map, NONE, Set, at, number, short},
-    key::{move_seen, order_alike, seen_words, strip},
+    key::{Stripped, move_seen, order_alike, seen, seen_words, strip},
     model::{Model, Standing},
 };
 
@@ -140,6 +140,8 @@ pub(crate) struct Question {
 #[derive(Debug, Default)]
 pub(crate) struct Atlas {
     rests: Map<Vec<u8>, RestInfo>,
+    /// The last of them, before it was text.
+    last_rest: Option<(Box<Run>, u32)>,
     parts: Map<Vec<u8>, PartInfo>,
     contexts: Set<String>,
     shapes: Set<String>,
@@ -178,13 +180,13 @@ impl Atlas {
 
     /// Returns the state of a run, with what was seen there.
     pub(crate) fn state(&mut self, model: &Model, run: &Run) -> State {
-        let stripped = strip(model, run);
-        let words = stripped.words.into_iter();
-        let words = words.map(|word| number(&mut self.words, word)).collect();
+        let mut stripped = strip(model, run);
+        let words = std::mem::take(&mut stripped.words);
+        let words = self.word_numbers(words);
         let whole = run.root.regions.is_empty();
         let mut parts = Vec::with_capacity(stripped.parts.len());
         let mut used = Vec::with_capacity(stripped.parts.len());
-        for (index, part) in stripped.parts.into_iter().enumerate() {
+        for (index, part) in std::mem::take(&mut stripped.parts).into_iter().enumerate() {
             let id = match self.parts.get_index_of(&part.text) {
                 Some(known) => known,
                 None => {
@@ -199,7 +201,24 @@ impl Atlas {
             parts.push(short(id));
             used.push(number(&mut self.used, part.used));
         }
-        let rest = match self.rests.get_index_of(&stripped.rest) {
+        State {
+            rest: self.rest_number(model, run, whole, stripped),
+            parts,
+            used,
+            words,
+        }
+    }
+
+    /// Returns the number of everything but the parts of a run.
+    fn rest_number(&mut self, model: &Model, run: &Run, whole: bool, stripped: Stripped) -> u32 {
+        // Most runs have it in common with the one before.
+        if let Some((known, number)) = &self.last_rest
+            && **known == stripped.rest
+        {
+            return *number;
+        }
+        let text = stripped.rest_text();
+        let rest = match self.rests.get_index_of(&text) {
             Some(known) => known,
             None => {
                 let info = RestInfo {
@@ -210,15 +229,19 @@ impl Atlas {
                     open: run.phase == Phase::Open,
                     frame: (!whole).then(|| self.frame(model, &run.root)),
                 };
-                self.rests.insert_full(stripped.rest, info).0
+                self.rests.insert_full(text, info).0
             }
         };
-        State {
-            rest: short(rest),
-            parts,
-            used,
-            words,
-        }
+        self.last_rest = Some((Box::new(stripped.rest), short(rest)));
+        short(rest)
+    }
+
+    fn word_numbers(&mut self, words: Vec<String>) -> Vec<u32> {
+        let numbers = words.into_iter().map(|word| match word.is_empty() {
+            true => 0,
+            false => number(&mut self.words, word),
+        });
+        numbers.collect()
     }
 
     /// Normalizes what was seen of commands that count alike, and returns what was moved.
@@ -234,8 +257,7 @@ impl Atlas {
         if self.keeps_order(parts) {
             return;
         }
-        let words = seen_words(model, run).into_iter();
-        let mut words: Vec<u32> = words.map(|word| number(&mut self.words, word)).collect();
+        let mut words = self.word_numbers(seen_words(model, run));
         let moved = order_alike(&self.alike, &mut words);
         move_seen(model, run, &moved);
     }
@@ -271,10 +293,11 @@ impl Atlas {
         (after, next): (&State, &Run),
     ) -> Option<Words> {
         let aging = number(&mut self.agings, Aging::between(run, next)?);
-        let keys = model.evidence.keys().zip(&after.words);
-        let seen = keys
-            .map(|(key, word)| (run.evidence.get(key) != next.evidence.get(key)).then_some(*word));
-        let mut seen: Vec<Option<u32>> = seen.collect();
+        let seen_before = seen(model, run);
+        let all = seen_before.zip(seen(model, next)).zip(&after.words);
+        let mut seen: Vec<Option<u32>> = all
+            .map(|((before, after), word)| (before != after).then_some(*word))
+            .collect();
         if seen.iter().all(Option::is_none) {
             seen.clear();
         }

@@ -23,7 +23,7 @@ use crate::{
     model::Model,
     moves::{Candidate, Done, LastProposed, starts},
     rows::Rows,
-    table::{Kind, Table},
+    table::{Kind, Slot, Table},
     views::{Truths, View},
 };
 use again::{Expansion, Expansions, Target};
@@ -77,7 +77,18 @@ struct Found {
     to: State,
     template: u32,
     counts: bool,
+    /// The number of its effect; `None` if the table does not have it.
+    effect: Option<u32>,
     run: Option<Box<Run>>,
+}
+
+/// Where an effect leads from the state that is expanded.
+#[derive(Debug, Clone, Copy)]
+struct Reached {
+    effect: u32,
+    /// `None`: beyond the maximum number of states.
+    node: Option<u32>,
+    is_same: bool,
 }
 
 struct Explorer<'a> {
@@ -378,6 +389,7 @@ impl Explorer<'_> {
         let mut recorded = place.map(|_| Expansion::default());
         let mut over = NONE;
         let mut tried: Vec<((usize, usize, u32, u32), u32)> = Vec::new();
+        let mut reached: Vec<Reached> = Vec::new();
         for (number, candidate) in all.iter().enumerate() {
             if candidate.series == over {
                 continue;
@@ -396,6 +408,20 @@ impl Explorer<'_> {
                 candidate: short(number),
                 kind: Kind::Plain,
             };
+            // Many candidates, such as calls that only read, change the state alike.
+            if recorded.is_none()
+                && let Some(Slot::Step(step)) =
+                    self.table.slot(self.entry(here, by), by.candidate, by.kind)
+                && let Some(to) = reached.iter().find(|to| to.effect == step.effect)
+            {
+                if step.stop {
+                    over = candidate.series;
+                }
+                done.push((part, short(number), step.counts && to.is_same));
+                let (template, to) = (step.template, *to);
+                self.connect(template, to.node);
+                continue;
+            }
             let (found, stop) = self.step(here, by);
             if stop {
                 over = candidate.series;
@@ -406,9 +432,15 @@ impl Explorer<'_> {
                 recorded = None;
             }
             if let Some(found) = found {
-                let idle = found.counts && is_same(&found.to, &here.state);
-                done.push((part, short(number), idle));
-                self.arrive(here, by, found);
+                let is_same = is_same(&found.to, &here.state);
+                done.push((part, short(number), found.counts && is_same));
+                let effect = found.effect;
+                let node = self.arrive(here, by, found);
+                reached.extend(effect.map(|effect| Reached {
+                    effect,
+                    node,
+                    is_same,
+                }));
             }
         }
         let (place, expansion) = place.zip(recorded)?;
@@ -466,13 +498,19 @@ impl Explorer<'_> {
     }
 
     /// Enters the target of a step, and records the step.
-    fn arrive(&mut self, here: &Here, by: Move, found: Found) {
+    fn arrive(&mut self, here: &Here, by: Move, found: Found) -> Option<u32> {
         let entered = self.enter(&found.to, short(here.visit), by, found.run);
         self.to = found.to;
-        let Some(to) = entered else {
+        self.connect(found.template, entered);
+        entered
+    }
+
+    /// Records a step to a state of the graph.
+    fn connect(&mut self, template: u32, to: Option<u32>) {
+        let Some(to) = to else {
             return;
         };
-        let label = self.label(found.template, to);
+        let label = self.label(template, to);
         let edge = Edge { to, label };
         if self.edges.insert(edge) {
             self.graph.edges.push(edge);

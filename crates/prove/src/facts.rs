@@ -43,7 +43,12 @@ pub(crate) struct Facts {
 
 impl Facts {
     /// Reads what happened out of the events between two runs.
-    pub(crate) fn of(model: &Model, before: Option<&Run>, events: &[Event], after: &Run) -> Self {
+    pub(crate) fn of<'e>(
+        model: &Model,
+        before: Option<&Run>,
+        events: impl IntoIterator<Item = &'e Event>,
+        after: &Run,
+    ) -> Self {
         let mut facts = Self::default();
         let enter = |facts: &mut Self, standing: Standing| {
             if !facts.entered.contains(&standing) {

@@ -25,8 +25,8 @@ use crate::{model::Model, substance};
 /// A run without what no rule reads, taken apart: each region stands by itself.
 #[derive(Debug)]
 pub(crate) struct Stripped {
-    /// Everything but the parts, as text.
-    pub(crate) rest: Vec<u8>,
+    /// Everything but the parts.
+    pub(crate) rest: Run,
     /// Each region of the outermost frame; that frame itself where it has none.
     pub(crate) parts: Vec<Part>,
     /// For each key of evidence which guards it satisfies, by age alone; empty: none.
@@ -88,8 +88,7 @@ pub(crate) fn strip(model: &Model, run: &Run) -> Stripped {
         let blank = Frame::entering(None, StateName::new(""), Arc::default(), 0, 0);
         let frame = std::mem::replace(&mut copy.root, blank);
         let text = bytes(serde_json::to_vec(&frame), &frame);
-        let parts = vec![Part::new(text, used)];
-        let rest = bytes(serde_json::to_vec(&copy), &copy);
+        let (rest, parts) = (copy, vec![Part::new(text, used)]);
         return Stripped { rest, parts, words };
     }
     let parts = regions.into_iter().map(|mut region| {
@@ -99,17 +98,36 @@ pub(crate) fn strip(model: &Model, run: &Run) -> Stripped {
     });
     let parts = parts.collect();
     Stripped {
-        rest: bytes(serde_json::to_vec(&copy), &copy),
+        rest: copy,
         parts,
         words,
+    }
+}
+
+impl Stripped {
+    /// Returns the text of everything but the parts.
+    pub(crate) fn rest_text(&self) -> Vec<u8> {
+        bytes(serde_json::to_vec(&self.rest), &self.rest)
     }
 }
 
 /// Says of each key of evidence which guards it satisfies, by age alone.
 pub(crate) fn seen_words(model: &Model, run: &Run) -> Vec<String> {
     let entries = entries(run);
-    let keys = model.evidence.keys();
-    keys.map(|key| word(model, run, key, &entries)).collect()
+    let all = model.evidence.values().zip(seen(model, run));
+    all.map(|(asked, seen)| word(model, run, (asked.as_slice(), seen), &entries))
+        .collect()
+}
+
+/// Returns what was seen of each key of evidence.
+pub(crate) fn seen<'r>(model: &'r Model, run: &'r Run) -> impl Iterator<Item = Option<&'r Seen>> {
+    // Both maps are in the order of their keys.
+    let mut known = run.evidence.iter().peekable();
+    model.evidence.keys().map(move |key| {
+        while known.next_if(|(other, _)| *other < key).is_some() {}
+        let found = known.next_if(|(other, _)| *other == key);
+        found.map(|(_, seen)| seen)
+    })
 }
 
 /// Takes the text of a value; what cannot be written is like nothing else: its debug text tells it apart.
@@ -150,12 +168,17 @@ pub(crate) fn stays(run: &Run) -> Vec<(FramePath, u64)> {
 /// Says of what was seen which guards it satisfies, as far as only age decides.
 ///
 /// What satisfies none now never will again: only a new call can, and it takes its place.
-fn word(model: &Model, run: &Run, key: &str, entries: &[u64]) -> String {
-    let Some(seen) = run.evidence.get(key) else {
+fn word(
+    model: &Model,
+    run: &Run,
+    (asked, seen): (&[(i64, Since)], Option<&Seen>),
+    entries: &[u64],
+) -> String {
+    let Some(seen) = seen else {
         return String::new();
     };
     let mut word = String::new();
-    for (wanted, since) in model.evidence.get(key).into_iter().flatten() {
+    for (wanted, since) in asked {
         let fits = seen.exit == Some(*wanted);
         match since {
             Since::RunStart => word.push(bit(fits)),
@@ -387,5 +410,6 @@ fn limits(model: &Model, frame: &mut Frame, used: &mut Vec<(u64, u64)>, leaf: bo
 
 /// Says of one piece of evidence which guards it satisfies, by age.
 pub(crate) fn seen_word(model: &Model, run: &Run, key: &str) -> String {
-    word(model, run, key, &entries(run))
+    let asked = model.evidence.get(key).map_or(&[][..], Vec::as_slice);
+    word(model, run, (asked, run.evidence.get(key)), &entries(run))
 }

@@ -116,12 +116,12 @@ fn apply(model: &Model, run: &Run, command: CommandKind) -> (Run, Vec<Event>, Re
     (after, decision.events, decision.reply)
 }
 
-fn done(
+fn done<'e>(
     model: &Model,
     act: Act,
     before: Option<&Run>,
     path: &FramePath,
-    events: &[Event],
+    events: impl IntoIterator<Item = &'e Event>,
     run: Run,
     class: Option<usize>,
 ) -> Done {
@@ -479,15 +479,14 @@ pub(crate) fn ended(
         checked: substance::checked(&proposed.run),
     });
     let (after, said, _) = apply(model, &proposed.run, ended);
-    let mut events = proposed.events.clone();
-    events.extend(said);
+    let events = proposed.events.iter().chain(&said);
     let class = *class;
     Some(done(
         model,
         act,
         Some(run),
         path,
-        &events,
+        events,
         after,
         Some(class),
     ))

@@ -7,7 +7,7 @@
 use crate::{
     aging::Words,
     atlas::{Atlas, State, copy},
-    hash::{Map, at},
+    hash::{Map, Set, at, number},
 };
 
 /// How a candidate is done.
@@ -41,12 +41,14 @@ pub(crate) struct Step {
     /// Whether it used up a call.
     pub(crate) counts: bool,
     pub(crate) stop: bool,
+    /// The number of its effect: equal steps from one state lead to one state.
+    pub(crate) effect: u32,
     pub(crate) change: Change,
     words: Words,
 }
 
 /// What a step changes.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(crate) enum Change {
     /// The part itself, and what that has used then.
     Part { part: u32, used: u32 },
@@ -121,22 +123,6 @@ impl Change {
 }
 
 impl Step {
-    pub(crate) const fn new(
-        template: u32,
-        counts: bool,
-        stop: bool,
-        change: Change,
-        words: Words,
-    ) -> Self {
-        Self {
-            template,
-            counts,
-            stop,
-            change,
-            words,
-        }
-    }
-
     /// Does the step in another state, and writes the result over `to`; returns `false` if its part is not there.
     pub(crate) fn apply(
         &self,
@@ -195,9 +181,27 @@ impl Entry {
 pub(crate) struct Table {
     entries: Map<Box<[u32]>, Entry>,
     pub(crate) wide: Map<Box<[u32]>, Slot>,
+    effects: Set<(Change, Words)>,
 }
 
 impl Table {
+    /// Makes a step of what came of a candidate.
+    pub(crate) fn step(
+        &mut self,
+        template: u32,
+        (counts, stop): (bool, bool),
+        (change, words): (Change, Words),
+    ) -> Step {
+        Step {
+            template,
+            counts,
+            stop,
+            effect: number(&mut self.effects, (change.clone(), words.clone())),
+            change,
+            words,
+        }
+    }
+
     /// Finds the entry of a part where it stands, with as many candidates.
     pub(crate) fn entry(&mut self, key: &[u32], candidates: usize) -> usize {
         if let Some(known) = self.entries.get_index_of(key) {
@@ -207,8 +211,9 @@ impl Table {
         self.entries.insert_full(key.into(), entry).0
     }
 
-    pub(crate) fn get(&self, entry: usize) -> Option<&Entry> {
-        self.entries.get_index(entry).map(|(_, entry)| entry)
+    /// Returns what is known of a candidate.
+    pub(crate) fn slot(&self, entry: usize, candidate: u32, kind: Kind) -> Option<&Slot> {
+        self.entries.get_index(entry)?.1.slot(candidate, kind)
     }
 
     pub(crate) fn get_mut(&mut self, entry: usize) -> Option<&mut Entry> {

@@ -18,6 +18,9 @@ use crate::{
 #[derive(Debug, Default)]
 pub(crate) struct Truths {
     known: Map<Box<[u32]>, u32>,
+    /// The same by the words themselves, of which guards ask only a part.
+    by_words: Map<Box<[u32]>, u32>,
+    key: Vec<u32>,
     /// Whether the guards of one question hold, by what they read: many frames ask the same.
     single: Map<Box<[u32]>, bool>,
     all: Set<Vec<bool>>,
@@ -60,16 +63,44 @@ impl Truths {
         salt: Option<u32>,
         run: Option<&Run>,
     ) -> Option<u32> {
-        let (standing, questions) = atlas.questions(asked)?;
+        let (_, questions) = atlas.questions(asked)?;
         if questions.guards.is_empty() {
             return Some(0);
         }
+        let mut words = std::mem::take(&mut self.key);
+        words.clear();
+        words.extend([asked, context, short(index), short(count)]);
+        let read = |key: &usize| state.words.get(*key).copied().unwrap_or_default();
+        words.extend(questions.keys.iter().map(read));
+        // Without a table each question is asked anew.
+        words.extend(salt);
+        let known = self.by_words.get(words.as_slice()).copied();
+        let found = known.or_else(|| {
+            let frame = ((asked, context), index, count);
+            let found = self.evaluated(model, atlas, state, frame, salt, run)?;
+            self.by_words.insert(words.as_slice().into(), found);
+            Some(found)
+        });
+        self.key = words;
+        found
+    }
+
+    /// Returns which guards hold in a frame, by what they ask of the words.
+    fn evaluated(
+        &mut self,
+        model: &Model,
+        atlas: &Atlas,
+        state: &State,
+        ((asked, context), index, count): ((u32, u32), usize, usize),
+        salt: Option<u32>,
+        run: Option<&Run>,
+    ) -> Option<u32> {
+        let (standing, questions) = atlas.questions(asked)?;
         let key = |start: &[u32], keys: &[usize]| {
             let word = |key: usize| state.words.get(key).map_or("", |word| atlas.word(*word));
             let project = |key: &usize| project(atlas.asked(*key), word(*key), (index, count));
             let mut all = start.to_vec();
             all.extend(keys.iter().map(project));
-            // Without a table each question is asked anew.
             all.extend(salt.into_iter().chain(salt.map(|_| short(index))));
             all
         };

@@ -61,13 +61,14 @@ pub(crate) fn record(into: &mut Transcript, record: &Value) {
         }
         return;
     }
-    into.session = text(record, "sessionId").unwrap_or_else(|| into.session.clone());
+    if let Some(session) = record.get("sessionId").and_then(Value::as_str)
+        && into.session != session
+    {
+        session.clone_into(&mut into.session);
+    }
     let sidechain = record.get("isSidechain") == Some(&Value::Bool(true));
-    let agent = text(record, "agentId").filter(|_| sidechain);
-    let (version, directory) = (text(record, "version"), text(record, "cwd"));
-    Transcript::learn(&mut into.version, version);
-    Transcript::learn(&mut into.directory, directory.clone());
-    let at_ms = time::of_value(record.get("timestamp"));
+    Transcript::learn(&mut into.version, word(record, "version"));
+    Transcript::learn(&mut into.directory, word(record, "cwd"));
     let content = record
         .get("message")
         .map_or(&[][..], |message| items(message, "content"));
@@ -76,12 +77,11 @@ pub(crate) fn record(into: &mut Transcript, record: &Value) {
             "tool_use" => {
                 let input = block.get("input").cloned().unwrap_or(Value::Null);
                 if let Some(call) = into.begin(word(block, "id"), word(block, "name"), input) {
-                    call.at_ms = at_ms;
-                    call.directory.clone_from(&directory);
+                    call.at_ms = time::of_value(record.get("timestamp"));
+                    call.directory = text(record, "cwd");
                     // Older versions write sub-agents into the file of the session, without their names.
-                    call.agent = agent
-                        .clone()
-                        .or_else(|| sidechain.then(|| "side".to_owned()));
+                    let agent = sidechain.then(|| text(record, "agentId"));
+                    call.agent = agent.map(|agent| agent.unwrap_or_else(|| "side".to_owned()));
                 }
             }
             "tool_result" => result(into, record, block),
@@ -122,17 +122,19 @@ fn result(into: &mut Transcript, record: &Value, block: &Value) {
         (false, false) => Ended::Well,
     };
     if call.ended != Ended::NotRun {
+        let failure;
         let response = if failed {
-            Value::String(said)
+            failure = Value::String(said.into_owned());
+            &failure
         } else {
-            returned.cloned().unwrap_or(Value::Null)
+            returned.unwrap_or(&Value::Null)
         };
         call.exit = recorded_exit(
             ClientId::ClaudeCode,
             &call.tool,
             &call.input,
             !failed,
-            &response,
+            response,
         );
     }
     let before = returned.and_then(|returned| text(returned, "originalFile"));

@@ -33,8 +33,12 @@ pub(crate) fn record(into: &mut Transcript, record: &Value) {
         "session.start" | "session.resume" => {
             let id = text(data, "sessionId").filter(|_| into.session.is_empty());
             into.session = id.unwrap_or_else(|| into.session.clone());
-            Transcript::learn(&mut into.version, text(data, "copilotVersion"));
-            Transcript::learn(&mut into.directory, text_at(data, "/context/cwd"));
+            Transcript::learn(&mut into.version, word(data, "copilotVersion"));
+            let directory = text_at(data, "/context/cwd");
+            Transcript::learn(
+                &mut into.directory,
+                directory.as_deref().unwrap_or_default(),
+            );
         }
         "tool.execution_start" => {
             let input = data.get("arguments").cloned().unwrap_or(Value::Null);

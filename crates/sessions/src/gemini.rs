@@ -18,7 +18,7 @@ pub(crate) fn record(into: &mut Transcript, record: &Value) {
     if record.get("projectHash").is_some() {
         into.session = text(record, "sessionId").unwrap_or_default();
         let directory = items(record, "directories").first().and_then(Value::as_str);
-        Transcript::learn(&mut into.directory, directory.map(str::to_owned));
+        Transcript::learn(&mut into.directory, directory.unwrap_or_default());
         if word(record, "kind") == "subagent" {
             into.agent = Some(into.session.clone());
         }

@@ -1,5 +1,7 @@
 //! Access to records of unknown form.
 
+use std::borrow::Cow;
+
 use serde_json::Value;
 
 /// Maximum length of a line that is read, in bytes.
@@ -32,14 +34,14 @@ pub(crate) fn items<'a>(value: &'a Value, key: &str) -> &'a [Value] {
 }
 
 /// Concatenates all text of a result, which is a text or a list of blocks.
-pub(crate) fn text_of(content: &Value) -> String {
+pub(crate) fn text_of(content: &Value) -> Cow<'_, str> {
     match content {
-        Value::String(text) => text.clone(),
+        Value::String(text) => Cow::Borrowed(text),
         Value::Array(blocks) => {
             let parts: Vec<&str> = blocks.iter().map(|block| word(block, "text")).collect();
-            parts.join("\n")
+            Cow::Owned(parts.join("\n"))
         }
-        _ => String::new(),
+        _ => Cow::Borrowed(""),
     }
 }
 
@@ -55,13 +57,24 @@ pub(crate) fn parsed(text: &str) -> Value {
 
 /// Parses one record per line; `Err` for a malformed line.
 pub(crate) fn lines(bytes: &[u8]) -> impl Iterator<Item = Result<Value, ()>> {
-    let lines = bytes.split(|byte| *byte == b'\n');
-    let lines = lines.filter(|line| !line.iter().all(u8::is_ascii_whitespace));
-    lines.map(|line| {
+    // A text as a whole is split and parsed faster than its lines; in other files only some lines may be damaged.
+    let (text, others) = match std::str::from_utf8(bytes) {
+        Ok(text) => (text, &[][..]),
+        Err(_) => ("", bytes),
+    };
+    let text = text.split('\n').map(|line| (line.as_bytes(), Some(line)));
+    let others = others.split(|byte| *byte == b'\n');
+    let lines = text.chain(others.map(|line| (line, None)));
+    let lines = lines.filter(|(line, _)| !line.iter().all(u8::is_ascii_whitespace));
+    lines.map(|(line, text)| {
         if line.len() > LINE_BYTES_MAX {
             return Err(());
         }
-        serde_json::from_slice(line).map_err(|_| ())
+        match text {
+            Some(text) => serde_json::from_str(text),
+            None => serde_json::from_slice(line),
+        }
+        .map_err(|_| ())
     })
 }
 

@@ -22,13 +22,11 @@ pub(crate) fn of_text(text: &str) -> Option<u64> {
     if !(0..24).contains(&hour) || !(0..60).contains(&minute) || !(0..=60).contains(&second) {
         return None;
     }
-    let digits: String = rest
-        .strip_prefix('.')
-        .unwrap_or_default()
-        .chars()
-        .take_while(char::is_ascii_digit)
-        .collect();
-    let millis: i64 = format!("{digits:0<3}").get(..3)?.parse().ok()?;
+    let digits = rest.strip_prefix('.').unwrap_or_default().bytes();
+    let digits = digits.take_while(u8::is_ascii_digit).zip([100, 10, 1]);
+    let millis: i64 = digits
+        .map(|(digit, unit)| i64::from(digit - b'0') * unit)
+        .sum();
     let zone = rest.trim_start_matches(|c: char| c == '.' || c.is_ascii_digit());
     let seconds = (hour * 60 + minute) * 60 + second - offset(zone)?;
     let at = days(year, month, day) * DAY_MS + seconds * 1_000 + millis;

@@ -92,10 +92,10 @@ impl Transcript {
         *self.losses.unknown.entry(kind).or_default() += 1;
     }
 
-    /// Sets a value unless one is known.
-    pub(crate) fn learn(place: &mut Option<String>, found: Option<String>) {
-        if place.is_none() {
-            *place = found.filter(|found| !found.is_empty());
+    /// Sets a value unless one is known; an empty text is none.
+    pub(crate) fn learn(place: &mut Option<String>, found: &str) {
+        if place.is_none() && !found.is_empty() {
+            *place = Some(found.to_owned());
         }
     }
 }

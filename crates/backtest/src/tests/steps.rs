@@ -7,7 +7,7 @@ use super::{call, odd, session, shipped};
 use crate::{
     Backtester,
     calls::Calls,
-    follow::{asked, performed},
+    follow::{asked, bytes, performed},
     nodes::Free,
     options::Options,
     verdict::Verdict,
@@ -29,6 +29,11 @@ fn repeated_steps_are_those_of_the_engine() {
             let file = format!("/project/src/{name}{round}.rs");
             calls.push(call("Read", json!({"file_path": file})));
             calls.push(edit(&file));
+        }
+        // A file of another class, and results of other sizes.
+        calls.push(edit("/tmp/x"));
+        for (call, bytes) in calls.iter_mut().rev().zip([round, 7]) {
+            call.bytes = bytes;
         }
         calls.push(call("Bash", json!({"command": "cargo test"})));
         calls.push(edit("/project/db/migrations/1.sql"));
@@ -53,12 +58,13 @@ fn repeated_steps_are_those_of_the_engine() {
             let kept: Vec<_> = kept.iter().map(tell).collect();
             let found: Vec<_> = found.iter().map(tell).collect();
             assert_eq!(kept, found, "{name}, node {node}");
-            for call in &calls[..8] {
+            for call in &calls[..10] {
+                let bytes = bytes(nodes, call);
                 let told = asked(nodes, node, call, Options::default());
                 let (Verdict::Allow, Some(change)) = (told.verdict, told.change) else {
                     continue;
                 };
-                let Some(kept) = nodes.result(node, change) else {
+                let Some(kept) = nodes.result(node, change, bytes) else {
                     continue;
                 };
                 let (run, _) = performed(nodes, node, call, Options::default()).unwrap();

@@ -144,8 +144,7 @@ impl Explorer<'_> {
         by: Move,
         found: Option<&Found>,
     ) -> bool {
-        let slot = self.table.get(self.entry(here, by));
-        let slot = slot.and_then(|entry| entry.slot(by.candidate, by.kind));
+        let slot = self.table.slot(self.entry(here, by), by.candidate, by.kind);
         match (slot, found) {
             (Some(Slot::Nothing { .. }), None) => true,
             (Some(Slot::Step(step)), Some(found)) => {

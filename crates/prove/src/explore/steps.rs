@@ -14,10 +14,7 @@ impl Explorer<'_> {
     /// Finds what comes of a candidate: in the table, or from the engine.
     pub(super) fn step(&mut self, here: &Here, by: Move) -> (Option<Found>, bool) {
         let entry = self.entry(here, by);
-        let kept = self
-            .table
-            .get(entry)
-            .and_then(|entry| entry.slot(by.candidate, by.kind));
+        let kept = self.table.slot(entry, by.candidate, by.kind);
         let kept = match kept {
             Some(Slot::Wide) => self.table.wide.get(wide_key(here, by).as_slice()),
             other => other,
@@ -28,11 +25,13 @@ impl Explorer<'_> {
                 let mut to = std::mem::take(&mut self.to);
                 if step.apply(&mut self.atlas, &here.state, at(by.part), &mut to) {
                     let (template, counts, stop) = (step.template, step.counts, step.stop);
+                    let effect = Some(step.effect);
                     self.atlas.order(&mut to);
                     let found = Found {
                         to,
                         template,
                         counts,
+                        effect,
                         run: None,
                     };
                     return (Some(found), stop);
@@ -88,9 +87,11 @@ impl Explorer<'_> {
             self.atlas
                 .words(self.model, (&here.state, run), (&to, &done.run))
         });
+        let mut effect = None;
         match words {
             Some(words) => {
-                let step = Step::new(template, counted, stop, change, words);
+                let step = self.table.step(template, (counted, stop), (change, words));
+                effect = Some(step.effect);
                 self.keep(here, by, entry, (step, wide));
             }
             None => self.contradicted = true,
@@ -101,6 +102,7 @@ impl Explorer<'_> {
             to,
             template,
             counts: counted,
+            effect,
             run: Some(Box::new(done.run)),
         };
         (Some(found), stop)
@@ -125,10 +127,7 @@ impl Explorer<'_> {
 
     /// Keeps a step for all states that it is the same in.
     fn keep(&mut self, here: &Here, by: Move, entry: usize, (mut step, wide): (Step, bool)) {
-        let known = self
-            .table
-            .get(entry)
-            .and_then(|entry| entry.slot(by.candidate, by.kind));
+        let known = self.table.slot(entry, by.candidate, by.kind);
         let known = match (known, wide) {
             (Some(Slot::Wide), true) => self.table.wide.get(wide_key(here, by).as_slice()),
             (Some(Slot::Wide), false) | (Some(Slot::Step(_) | Slot::Nothing { .. }), true) => {
