@@ -24,3 +24,31 @@ fn is_held(path: &Path) -> bool {
         Ok(Err(_)) => true,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    #![expect(clippy::unwrap_used, reason = "a failed test panics")]
+
+    use super::*;
+
+    #[test]
+    fn a_console_listens_as_long_as_its_file_is_held() {
+        let room = tempfile::tempdir().unwrap();
+        assert_eq!(ports(room.path()), [0; 0]);
+        let consoles = room.path().join("consoles");
+        fs::create_dir(&consoles).unwrap();
+        for name in ["4701", "4702", "no port"] {
+            fs::write(consoles.join(name), "").unwrap();
+        }
+        let held = fs::File::open(consoles.join("4702")).unwrap();
+        held.lock().unwrap();
+        fs::File::open(consoles.join("no port"))
+            .unwrap()
+            .lock()
+            .unwrap();
+        assert_eq!(ports(room.path()), [4702]);
+        drop(held);
+        assert_eq!(ports(room.path()), [0; 0]);
+        assert!(!is_held(&consoles.join("gone")));
+    }
+}

@@ -152,6 +152,28 @@ mod tests {
     use super::*;
 
     #[test]
+    fn the_shell_is_the_one_that_the_client_is_given_or_that_of_the_person() {
+        for (client, person, shell) in [
+            (Some("/bin/zsh"), Some("/bin/bash"), Dialect::Zsh),
+            (Some("bash"), Some("/usr/bin/zsh"), Dialect::Bash),
+            (None, Some("/usr/bin/zsh"), Dialect::Zsh),
+            (None, Some("/usr/bin/fish"), Dialect::Unknown),
+            (Some("/bin/dash"), Some("/bin/zsh"), Dialect::Unknown),
+            (None, None, Dialect::Unknown),
+        ] {
+            let found = shell_of_person(|name| {
+                let value = match name {
+                    "CLAUDE_CODE_SHELL" => client,
+                    "SHELL" => person,
+                    _ => None,
+                };
+                value.map(str::to_owned)
+            });
+            assert_eq!(found, shell, "{client:?} {person:?}");
+        }
+    }
+
+    #[test]
     fn programs_are_looked_for_in_absolute_directories_alone() {
         let none: &[&str] = &[];
         for (path, directories) in [

@@ -426,4 +426,25 @@ mod tests {
             young_ns(1_002_500)
         ));
     }
+
+    #[test]
+    fn a_file_that_has_just_changed_may_change_again_within_one_tick() {
+        let at = |changed: i64| Stamp {
+            kind: Kind::File,
+            link: None,
+            numbers: [0; 4],
+            times: [0, changed],
+        };
+        for (changed, shows) in [
+            (1_000_499_999_999, false),
+            (1_000_400_000_001, false),
+            (1_000_399_999_999, true),
+        ] {
+            assert_eq!(
+                is_older(&at(changed), young_ns(1_000_500)),
+                shows,
+                "{changed}"
+            );
+        }
+    }
 }

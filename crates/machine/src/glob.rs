@@ -193,6 +193,7 @@ mod tests {
         check("a[!-x]c", &["abc"], &["a-c", "axc", "a/c"]);
         check("a[]]b", &["a]b"], &[]);
         check("a[!]]b", &["axb"], &["a]b", "a/b"]);
+        check("a\\[!x]c", &["a[!x]c"], &["abc", "a\\bc"]);
     }
 
     #[test]

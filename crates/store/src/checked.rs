@@ -331,6 +331,24 @@ mod tests {
     }
 
     #[test]
+    fn files_are_found_down_to_a_certain_depth() {
+        let room = tempfile::tempdir().unwrap();
+        let project = room.path().canonicalize().unwrap();
+        let mut directory = project.clone();
+        for _ in 0..DEPTH_MAX {
+            directory.push("d");
+        }
+        let beyond = directory.join("e");
+        fs::create_dir_all(&beyond).unwrap();
+        fs::write(directory.join("in"), "x").unwrap();
+        fs::write(beyond.join("out"), "x").unwrap();
+        let found = walked(&project).unwrap();
+        let names: Vec<&str> = found.keys().map(String::as_str).collect();
+        assert_eq!(names.len(), 1, "{names:?}");
+        assert!(names.iter().all(|name| name.ends_with("d/in")));
+    }
+
+    #[test]
     fn a_file_is_the_same_until_it_is_written_or_replaced() {
         let room = tempfile::tempdir().unwrap();
         let project = room.path().canonicalize().unwrap();
@@ -342,10 +360,13 @@ mod tests {
             ..Stood::default()
         };
         stood.files = walked(&project).unwrap();
+        // It was looked for, and was not there.
+        stood.files.insert("never.txt".to_owned(), None);
         let checked = CheckedFiles(stood);
         assert!(checked.is_after(3) && !checked.is_after(4));
         assert!(checked.is_same(&path));
         assert!(!checked.is_same(&project.join("b.txt")));
+        assert!(!checked.is_same(&project.join("never.txt")));
         assert_eq!(checked.gone().count(), 0);
         assert!(changed_ms(&path).is_some());
         // The same contents in another file are not the same file.

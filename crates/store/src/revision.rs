@@ -174,6 +174,7 @@ mod tests {
         for (name, text, found) in [
             ("HEAD", commit.to_uppercase(), true),
             ("HEAD", commit.repeat(2), false),
+            ("HEAD", "g".repeat(40), false),
             ("HEAD", format!("ref: refs/heads/../../{commit}"), false),
             ("HEAD", "ref: heads/main".to_owned(), false),
             ("refs/heads/main", format!("{commit}\n"), true),
@@ -197,5 +198,30 @@ mod tests {
                 text.get(..60).unwrap_or(&text)
             );
         }
+    }
+
+    #[test]
+    fn a_further_working_tree_has_its_own_head_and_the_references_of_the_first() {
+        let (commit, other) = ("0a1b2c3d".repeat(5), "f".repeat(40));
+        let room = tempfile::tempdir().unwrap();
+        let git = room.path().join("first/.git");
+        let own = git.join("worktrees/second");
+        let second = room.path().join("second");
+        for directory in [&own, &git.join("objects"), &second] {
+            fs::create_dir_all(directory).unwrap();
+        }
+        fs::write(second.join(".git"), format!("gitdir: {}\n", own.display())).unwrap();
+        fs::write(own.join("commondir"), "../..\n").unwrap();
+        fs::write(git.join("HEAD"), "ref: refs/heads/main\n").unwrap();
+        fs::write(own.join("HEAD"), "ref: refs/heads/side\n").unwrap();
+        let packed = format!("{other} refs/heads/main\n{commit} refs/heads/side\n");
+        fs::write(git.join("packed-refs"), packed).unwrap();
+        // Git never reads this one.
+        let stray = format!("{other} refs/heads/side\n");
+        fs::write(own.join("packed-refs"), stray).unwrap();
+        let found = Revision::of_project(&second).unwrap();
+        assert_eq!(found.commit, commit);
+        assert_eq!(found.top, second);
+        assert_eq!(found.objects, git.join("objects").canonicalize().unwrap());
     }
 }

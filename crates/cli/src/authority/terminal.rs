@@ -169,6 +169,21 @@ mod tests {
     use super::*;
 
     #[test]
+    fn another_process_with_the_number_of_a_client_is_not_the_client() {
+        let own = process::look(std::process::id()).map(|found| found.client);
+        let own = own.into_iter().map(|process| Guarded {
+            process,
+            run: "r".into(),
+        });
+        let own: Vec<Guarded> = own.collect();
+        assert!(!own.is_empty() && own.iter().all(is_alive));
+        for mut earlier in own {
+            earlier.process.started.push('1');
+            assert!(!is_alive(&earlier));
+        }
+    }
+
+    #[test]
     fn a_level_that_is_not_known_holds_nothing() {
         let confined = |level: &str, not_held: &[NotHeld]| Confined {
             level: level.to_owned(),

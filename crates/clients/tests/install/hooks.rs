@@ -49,10 +49,11 @@ fn what_weakens_a_hook_makes_it_incomplete() {
         ("if", json!("Bash(git *)")),
     ];
     let project = Project::new();
-    let state = |group: Value| {
-        let settings = json!({ "hooks": { "PreToolUse": [group] } });
+    let state_of = |groups: &[Value]| {
+        let settings = json!({ "hooks": { "PreToolUse": groups } });
         state(&settings, "PreToolUse", &project)
     };
+    let state = |group: Value| state_of(&[group]);
     assert!(matches!(
         state(json!({ "hooks": [whole.clone()] })),
         HookState::Complete(_)
@@ -67,7 +68,15 @@ fn what_weakens_a_hook_makes_it_incomplete() {
         );
     }
     let narrow = json!({ "matcher": "Bash|Edit", "hooks": [whole] });
-    assert_eq!(state(narrow), HookState::Incomplete);
+    assert_eq!(state(narrow.clone()), HookState::Incomplete);
+    // A whole one besides is sufficient, wherever it is.
+    let group = json!({ "hooks": [whole] });
+    for groups in [
+        [narrow.clone(), narrow.clone(), group.clone()],
+        [group, narrow.clone(), narrow],
+    ] {
+        assert!(matches!(state_of(&groups), HookState::Complete(_)));
+    }
     let other = json!({ "hooks": [{ "command": "true; interlock hook claude-code" }] });
     assert_eq!(state(other), HookState::Missing);
 }

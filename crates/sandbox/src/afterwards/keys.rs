@@ -160,6 +160,11 @@ mod tests {
                 format!("{before}[branches \"main\"]\n\tremote = origin\n"),
                 false,
             ),
+            (
+                "a section whose name is not plain",
+                format!("{before}[branch.a \"main\"]\n\tremote = origin\n"),
+                false,
+            ),
             ("a comment", format!("# x\n{before}; y\n"), true),
             ("a comment that goes on", format!("# x\\\n{before}"), false),
             (

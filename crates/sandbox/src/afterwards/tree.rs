@@ -259,6 +259,7 @@ mod tests {
         fs::create_dir(root.join("aside")).unwrap();
         fs::write(protected.join("large"), "x".repeat(20)).unwrap();
         fs::write(protected.join("small"), "before").unwrap();
+        fs::write(protected.join("alike"), "one").unwrap();
         let socket = protected.join("socket");
         drop(std::os::unix::net::UnixListener::bind(&socket).unwrap());
         let mut limit = Room { bytes: 10 };
@@ -268,6 +269,7 @@ mod tests {
 
         fs::write(protected.join("large"), "y".repeat(20)).unwrap();
         fs::write(protected.join("small"), "after").unwrap();
+        fs::write(protected.join("alike"), "two").unwrap();
         fs::remove_file(&socket).unwrap();
         fs::write(&socket, "no socket").unwrap();
         fs::write(protected.join("new"), "new").unwrap();
@@ -283,6 +285,7 @@ mod tests {
             answers.insert(name, answer);
         }
         let told = [
+            ("alike", "PutBack"),
             ("large", "no copy was kept: it is too large"),
             ("new", "moved aside"),
             ("small", "PutBack"),
