@@ -46,6 +46,8 @@ pub enum Halt {
     Over,
     /// It waits for a person, and nothing else is under way.
     Standing,
+    /// It waits only until this time, in milliseconds since 1970, and the host [rests](Host::rests) until then.
+    Waiting(u64),
 }
 
 /// Why a run could not be driven.
@@ -297,7 +299,7 @@ impl<'a, H: Host> Drive<'a, H> {
         Ok(())
     }
 
-    fn halt(&self, list: &[Effect]) -> Option<Halt> {
+    fn halt(&mut self, list: &[Effect]) -> Option<Halt> {
         if !self.flights.is_empty() || !self.held.is_empty() {
             return None;
         }
@@ -310,7 +312,11 @@ impl<'a, H: Host> Drive<'a, H> {
         let waits = list
             .iter()
             .any(|effect| matches!(effect.status, EffectStatus::Waiting(_)));
-        (!waits).then_some(Halt::Standing)
+        if !waits {
+            return Some(Halt::Standing);
+        }
+        let until = list.iter().filter_map(due).min()?;
+        self.host.rests(until).then_some(Halt::Waiting(until))
     }
 
     /// Waits for the next event and reports it to the run.
@@ -471,8 +477,9 @@ const fn is_open(effect: &Effect) -> bool {
     matches!(effect.status, EffectStatus::Running | EffectStatus::Person)
 }
 
-/// Returns the time at which the run must be advanced for an effect.
-fn due(effect: &Effect) -> Option<u64> {
+/// Returns the time at which the run must be advanced for an effect, in milliseconds since 1970.
+#[must_use]
+pub fn due(effect: &Effect) -> Option<u64> {
     let waits = match effect.status {
         EffectStatus::Waiting(until) => Some(until),
         _ => None,

@@ -1,6 +1,8 @@
 //! Runs a durable run in this process: a thread for each program, the log in its file.
 
+mod abandoner;
 mod canceller;
+mod thread;
 
 use std::{
     collections::BTreeMap,
@@ -10,7 +12,7 @@ use std::{
         atomic::{AtomicBool, Ordering},
         mpsc::{Receiver, RecvTimeoutError, Sender, channel},
     },
-    thread::{self, JoinHandle},
+    thread::JoinHandle,
     time::{Duration, SystemTime, UNIX_EPOCH},
 };
 
@@ -27,25 +29,23 @@ use interlock_process::{Cancel, RecordError, Stop, end_leftovers};
 use interlock_store::{AppendError, EventLog, RunLog, StoreError};
 
 use crate::{
-    carry::{carry_out, mark},
-    codemie,
+    carry::mark,
     drive::{DriveError, Halt, drive, lose_effects},
     host::{Appended, Happening, Host},
     lease::{Before, Lease, LeaseError},
     order::{Failed, Order, Outcome},
     run_context::{EFFECT_VARIABLE, RunContext},
-    stage::{self, Answers, CancelToken, ChannelAnswer, Open, Question, Stages},
+    stage::{self, Answers, CancelToken, ChannelAnswer, Open, Question},
     tools::read_file,
 };
 
+use thread::spawn;
+
+pub use abandoner::{Abandoned, Abandoner};
 pub use canceller::Canceller;
 
 /// Interval of checks of a log that others may write to.
 const LOOK_EVERY: Duration = Duration::from_millis(150);
-/// Stack size of a thread that carries out an effect.
-const STACK_BYTES: usize = 512 * 1024;
-/// Stack size of a thread for a model stage or a tool state, which parses schemas and shell lines.
-const STAGE_STACK_BYTES: usize = 8 * 1024 * 1024;
 
 /// Why a run cannot run in this process.
 #[derive(Debug, thiserror::Error)]
@@ -73,6 +73,15 @@ impl From<DriveError<StoreError>> for EmbeddedError {
     }
 }
 
+/// How a run is driven whose log is on another machine.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct CarriedTerms {
+    /// Whether the previous carrier, on whatever machine, has not given the run back.
+    pub is_interrupted: bool,
+    /// The run is given back if it only waits, and for longer than this.
+    pub rest_after: Duration,
+}
+
 /// A run that this process drives.
 ///
 /// Dropping it while something runs kills that and leaves the run as after a crash.
@@ -92,6 +101,9 @@ pub struct Embedded {
     recovered: bool,
     /// The run as the last drive left it, until it is asked for.
     halted: Option<Run>,
+    /// How it is driven for a log on another machine.
+    carried: Option<CarriedTerms>,
+    abandoner: Abandoner,
 }
 
 /// A message to the host.
@@ -148,7 +160,22 @@ impl Embedded {
             hurry: Arc::default(),
             recovered: false,
             halted: None,
+            carried: None,
+            abandoner: Abandoner::default(),
         })
+    }
+
+    /// Drives the run as one of several machines, whose log says who carries it.
+    ///
+    /// Then only `terms` say whether effects were interrupted, not the lock on this machine.
+    pub fn set_carried(&mut self, terms: CarriedTerms) {
+        self.carried = Some(terms);
+    }
+
+    /// Returns a handle to end what the run has started, from another thread.
+    #[must_use]
+    pub fn abandoner(&self) -> Abandoner {
+        self.abandoner.clone()
     }
 
     /// Returns a handle to cancel the run from another thread.
@@ -190,7 +217,8 @@ impl Embedded {
             .lease
             .as_ref()
             .is_some_and(|lease| *lease.before() != Before::Released);
-        if !died || self.recovered {
+        let interrupted = self.carried.map_or(died, |terms| terms.is_interrupted);
+        if !(died || interrupted) || self.recovered {
             return Ok(());
         }
         self.context.records().end_all()?;
@@ -200,7 +228,9 @@ impl Embedded {
             .map(|effect| mark(&effect.id, effect.attempt))
             .collect();
         end_leftovers(EFFECT_VARIABLE, &marks);
-        lose_effects(machine, self)?;
+        if interrupted {
+            lose_effects(machine, self)?;
+        }
         self.recovered = true;
         Ok(())
     }
@@ -243,6 +273,7 @@ impl Embedded {
                     .is_some_and(|worker| worker.attempt == attempt);
                 if ours && let Some(mut worker) = self.running.remove(&id) {
                     join(&mut worker);
+                    self.abandoner.leave(&id);
                 }
                 Happening::Ended {
                     id,
@@ -269,6 +300,8 @@ impl Embedded {
         let cancel = Cancel::new()?;
         let cancel_token = order.stage.is_some().then(CancelToken::new).transpose()?;
         let attempt = order.attempt;
+        self.abandoner
+            .enter(&order.id, (cancel.clone(), cancel_token.clone()))?;
         let thread = spawn(
             order,
             Arc::clone(&self.context),
@@ -329,6 +362,8 @@ impl Host for Embedded {
         at_ms: u64,
         events: &[Event],
     ) -> Result<Appended, StoreError> {
+        // What ended because the run was abandoned is no outcome.
+        self.abandoner.check()?;
         match self.log.append(expected_seq, at_ms, events) {
             Ok(()) => {
                 let count = u64::try_from(events.len()).unwrap_or(u64::MAX);
@@ -423,6 +458,12 @@ impl Host for Embedded {
         self.context.screen.stands(machine, run, effects);
     }
 
+    fn rests(&mut self, until_ms: u64) -> bool {
+        let left = until_ms.saturating_sub(self.now_ms());
+        self.carried
+            .is_some_and(|terms| Duration::from_millis(left) > terms.rest_after)
+    }
+
     fn read(&mut self, paths: &[String]) -> Files {
         let places = &self.context.places;
         paths
@@ -438,6 +479,7 @@ impl Host for Embedded {
                 Ok(message) => return Ok(self.message(message)),
                 // This host itself holds a sender.
                 Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => {
+                    self.abandoner.check()?;
                     if self.log.count()? != self.seen {
                         return Ok(Happening::LogGrew);
                     }
@@ -452,7 +494,7 @@ impl Host for Embedded {
 
 impl Drop for Embedded {
     fn drop(&mut self) {
-        self.stop_all(Stop::AtOnce);
+        self.stop_all(self.abandoner.how().unwrap_or(Stop::AtOnce));
         for (_, open) in mem::take(&mut self.asked) {
             open.withdraw("the run is no longer being driven");
         }
@@ -470,97 +512,6 @@ impl fmt::Debug for Embedded {
         f.debug_struct("Embedded")
             .field("run", self.log.run())
             .finish_non_exhaustive()
-    }
-}
-
-/// Carries out `order` in a new thread, which reports how it ended.
-fn spawn(
-    order: Order,
-    context: Arc<RunContext>,
-    (cancel, cancel_token): (Cancel, Option<CancelToken>),
-    outbox: Sender<Message>,
-) -> std::io::Result<JoinHandle<()>> {
-    let stack = if cancel_token.is_some() || order.node.is_some() {
-        STAGE_STACK_BYTES
-    } else {
-        STACK_BYTES
-    };
-    thread::Builder::new()
-        .name("effect".to_owned())
-        .stack_size(stack)
-        .spawn(move || {
-            let asking = outbox.clone();
-            let mut word = Word {
-                outbox,
-                id: order.id.clone(),
-                attempt: order.attempt,
-                outcome: Failed::new(1, "the runner panicked while it ran this").into(),
-            };
-            word.outcome = match cancel_token {
-                Some(cancel_token) => carry_stage_out(&order, &context, &cancel_token, asking),
-                None => {
-                    let outbox = move |question| asking.send(Message::Asked(question)).is_ok();
-                    carry_out(&order, &context, &cancel, Box::new(outbox))
-                }
-            };
-        })
-}
-
-/// Carries out a model stage.
-fn carry_stage_out(
-    order: &Order,
-    context: &RunContext,
-    cancel_token: &CancelToken,
-    asking: Sender<Message>,
-) -> Outcome {
-    let stages: Option<&Stages> = context.stages.as_deref();
-    let (Some(stage), Some(stages)) = (&order.stage, stages) else {
-        return Failed::new(1, "model stages cannot run here").into();
-    };
-    context.screen.begins(order);
-    let stopped = || cancel_token.is_pulled();
-    let telling = asking.clone();
-    let telling = move |question| telling.send(Message::Asked(question)).is_ok();
-    let talk = codemie::Talk::new(order, &stage.path, Box::new(telling));
-    let told = (&talk, order.path.as_str());
-    let fitted = match codemie::fitted(stage, context, stages, told, &stopped) {
-        Ok(fitted) => fitted,
-        Err(failed) => {
-            let outcome = failed.into();
-            context.screen.ends(order, &outcome);
-            return outcome;
-        }
-    };
-    let stages = fitted.as_ref().unwrap_or(stages);
-    let outbox = move |question| asking.send(Message::Asked(question)).is_ok();
-    let outcome = stage::act(
-        order,
-        stage,
-        stages,
-        &context.screen,
-        cancel_token,
-        Box::new(outbox),
-    );
-    context.screen.ends(order, &outcome);
-    outcome
-}
-
-/// The final message of a thread, sent even if it panics.
-struct Word {
-    outbox: Sender<Message>,
-    id: String,
-    attempt: u32,
-    outcome: Outcome,
-}
-
-impl Drop for Word {
-    fn drop(&mut self) {
-        // Nobody receives this when the host is gone.
-        let _ = self.outbox.send(Message::Ended {
-            id: mem::take(&mut self.id),
-            attempt: self.attempt,
-            outcome: mem::replace(&mut self.outcome, Outcome::Interrupted),
-        });
     }
 }
 

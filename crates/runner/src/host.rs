@@ -79,6 +79,12 @@ pub trait Host {
         let _ = run;
     }
 
+    /// Returns whether the run is given back instead of waiting until `until_ms` here, when it waits for nothing else.
+    fn rests(&mut self, until_ms: u64) -> bool {
+        let _ = until_ms;
+        false
+    }
+
     /// Reads files by absolute path.
     fn read(&mut self, paths: &[String]) -> Files;
 
