@@ -16,12 +16,14 @@ mod append;
 mod audit;
 mod blobs;
 mod bundle;
+mod carriers;
 mod connect;
 mod database;
 mod doctor;
 mod error;
 mod export;
 mod import;
+mod outbox;
 mod people;
 mod places;
 mod rows;
@@ -46,10 +48,12 @@ pub use bundle::{
     Accepted, BUNDLE_BYTES_MAX, BundleCard, BundleName, BundleRefusal, CheckedBundle, KeptBundles,
     Looser, Manifest, PublishError, check_stricter, new_bundle,
 };
+pub use carriers::{CarrierState, Claim, Claimed, GivenBack};
 pub use database::Database;
 pub use doctor::Check;
 pub use error::SharedError;
 pub use import::ImportDone;
+pub use outbox::{OutboxMessage, OutboxRow};
 pub use people::{BadPeople, LoadedPeople, People};
 pub use run::SharedRun;
 pub use runs::SharedRuns;

@@ -149,10 +149,11 @@ impl Live {
             let Work {
                 run,
                 hash,
-                written,
+                mut written,
                 touched,
                 ..
             } = work;
+            written.wakes = run.is_durable();
             if written.is_empty() {
                 database.roll_back(leased)?;
                 return Ok(outcomes);

@@ -26,6 +26,7 @@ use crate::{
     append::Columns,
     database::{Database, End, Leased},
     error::SharedError,
+    outbox,
     people::Right,
     rows::Found,
     runs::{INSERT_RUN, Written},
@@ -75,13 +76,13 @@ pub(crate) fn start(
         ));
     }
     let workflow = bundles::workflow(state, &database, body)?;
-    let (run, written, started) = made(state, identity, (body, workflow), at_ms)?;
+    let (run, written, is_durable, started) = made(state, identity, (body, workflow), at_ms)?;
     let reply = serde_json::to_vec(&started).map_err(|_| Problem::internal())?;
     let reply = state.marks().encode(&reply).into_owned();
     let stored = keep(
         &database,
         (key, digest),
-        (run, written),
+        (run, written, is_durable),
         (identity, reply.clone()),
     )?;
     Ok(stored.map_or(
@@ -125,7 +126,7 @@ fn made(
     identity: &Identity,
     (body, (workflow, bundle)): (&StartBody, (WorkflowFile, Option<BundleRef>)),
     at_ms: u64,
-) -> Result<(RunId, Written, Started), Problem> {
+) -> Result<(RunId, Written, bool, Started), Problem> {
     let invalid =
         |code, message: String| Problem::new(StatusCode::UNPROCESSABLE_ENTITY, code, message);
     let source = Source::new(workflow.name, workflow.text);
@@ -142,13 +143,23 @@ fn made(
     let input = serde_json::to_vec(&body.input).map_err(|_| Problem::internal())?;
     let input = marks.decode(&input).map_err(|_| bad_mark())?;
     let input: Object = serde_json::from_slice(&input).map_err(|_| bad_mark())?;
+    if loaded.machine.conversation.is_some() {
+        return Err(invalid(
+            "start_refused",
+            format!(
+                "`{}` is a conversation, whose input this address does not take: run it with `interlock run`",
+                loaded.machine.id
+            ),
+        ));
+    }
+    let durable = loaded.machine.durable.then(|| state.durable_run());
     let run = run_id(at_ms)?;
     let command = Command {
         at_ms,
         kind: CommandKind::Start {
             input,
             by: identity.subject.clone(),
-            durable: None,
+            durable,
         },
     };
     let decision = decide(&loaded.machine, &Run::new(run.clone()), &command);
@@ -185,7 +196,7 @@ fn made(
         status: status(&loaded.machine, &folded).as_str().to_owned(),
         bundle,
     };
-    Ok((run, written, started))
+    Ok((run, written, loaded.machine.durable, started))
 }
 
 pub(crate) fn bad_mark() -> Problem {
@@ -208,7 +219,7 @@ fn check_name(name: &str) -> Result<(), Problem> {
 fn keep(
     database: &Database,
     (key, digest): (&str, ChainHash),
-    (run, mut written): (RunId, Written),
+    (run, mut written, is_durable): (RunId, Written, bool),
     (identity, reply): (&Identity, Vec<u8>),
 ) -> Result<Option<Vec<u8>>, SharedError> {
     let tenant = database.tenant().clone();
@@ -230,7 +241,11 @@ fn keep(
         if let (_, Some(stored)) = known(&of, found, digest)? {
             return Ok(End::Rollback(Some(stored)));
         }
+        let seq = rows.len() as u64;
         insert(&leased, tenant.as_str(), &run, values, rows).await?;
+        if is_durable {
+            outbox::wake(&leased, tenant.as_str(), &run, (seq, "start")).await?;
+        }
         if let Some(token) = one_run {
             let bound = leased
                 .query(

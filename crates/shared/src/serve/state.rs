@@ -8,7 +8,7 @@ use std::{
 };
 
 use interlock_attest::{PublicKey, SecretKey};
-use interlock_core::names::RunId;
+use interlock_core::{names::RunId, run::DurableRun};
 use interlock_store::{ChainHash, RunFolder, random_word, record};
 use tokio::sync::{Notify, Semaphore, oneshot};
 
@@ -141,6 +141,16 @@ impl ServerState {
     pub(crate) fn marks(&self) -> record::Marks {
         let place = |name: &str| format!("{}/{name}", self.places);
         record::Marks::new(&place("run"), &place("project"), &place("home"))
+    }
+
+    /// Returns what a durable run begins with here: its places, as marks.
+    pub(crate) fn durable_run(&self) -> DurableRun {
+        let mut durable = DurableRun::default();
+        // As on one machine, its programs start in `files` of its working folder.
+        durable.places.run_dir = format!("{}/run/files", self.places);
+        durable.places.project = format!("{}/project", self.places);
+        durable.places.home = format!("{}/home", self.places);
+        durable
     }
 
     /// Returns the folders of runs on this machine.

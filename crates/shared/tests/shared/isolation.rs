@@ -28,6 +28,7 @@ const TABLES: &[&str] = &[
     "votes",
     "identities",
     "exchanged",
+    "outbox",
 ];
 
 #[test]

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use futures_util::future::join4;
+use futures_util::future::join5;
 use interlock_core::names::RunId;
 use interlock_store::ChainHash;
 use tokio_postgres::types::{ToSql, Type};
@@ -11,6 +11,7 @@ use crate::{
     append::{Columns, integer},
     database::{Database, Leased},
     error::{SharedError, failed},
+    outbox,
     votes::{self, Vote},
 };
 
@@ -29,6 +30,8 @@ pub(super) struct Written {
     pub(super) roles: Vec<String>,
     pub(super) drives: Vec<bool>,
     pub(super) votes: Vec<Vote>,
+    /// Whether the run is durable, and so has to be carried on.
+    pub(super) wakes: bool,
 }
 
 impl Written {
@@ -47,6 +50,7 @@ impl Written {
         let (whose, of_run) = (database.tenant().clone(), run.clone());
         database.commit_with(leased, move |leased| async move {
             let (tenant, run) = (whose.as_str(), of_run.as_str());
+            let count = seq;
             let (seq, at_ms) = (integer(seq), integer(self.at_ms));
             let hash = hash.as_bytes().to_vec();
             let tip: [(&(dyn ToSql + Sync), Type); 5] = [
@@ -88,15 +92,23 @@ impl Written {
                 &commands,
             );
             let voted = votes::insert(&leased, (&whose, &of_run), &self.votes);
-            let (inserted, moved, kept, voted) = join4(
+            let woken = async {
+                if !(self.wakes && has_events) {
+                    return Ok(());
+                }
+                outbox::wake(&leased, tenant, &of_run, (count, "command")).await
+            };
+            let (inserted, moved, kept, voted, woken) = join5(
                 self.columns.insert(&leased, tenant, run),
                 moved,
                 kept,
                 voted,
+                woken,
             )
             .await;
             inserted?;
             voted?;
+            woken?;
             let failed = |error| failed(leased.place(), &error);
             moved.map_err(failed)?;
             kept.map(drop).map_err(failed)
