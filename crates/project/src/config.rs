@@ -323,6 +323,17 @@ impl Config {
         .find_map(|(key, unset)| (!unset).then_some(key))
     }
 
+    /// Returns the restrictions of a project's configuration, which hold also where the project is not trusted.
+    #[must_use]
+    pub fn narrowed(self) -> Self {
+        let mut kept = Self {
+            workflow: self.workflow,
+            ..Self::default()
+        };
+        kept.sandbox.require = self.sandbox.require;
+        kept
+    }
+
     /// Returns whether the person trusts the project at `root`, its links resolved.
     #[must_use]
     pub fn trusts(&self, root: &Path) -> bool {

@@ -66,7 +66,7 @@ pub(super) fn counted(
         let counted = if word.trusted {
             project
         } else {
-            narrowed(project)
+            project.narrowed()
         };
         return Ok((counted, None));
     }
@@ -100,7 +100,7 @@ pub(super) fn counted(
         at_ms: now_ms(),
         by: authority::name(),
     })?;
-    let counted = if trusted { project } else { narrowed(project) };
+    let counted = if trusted { project } else { project.narrowed() };
     Ok((counted, Some(told)))
 }
 
@@ -117,16 +117,6 @@ pub(super) fn is_given(
     let root = root.canonicalize().unwrap_or_else(|_| root.to_owned());
     let known = app.home()?.trust_word(&root)?;
     Ok(known.is_some_and(|word| word.trusted))
-}
-
-/// Returns the restrictions of a project's configuration.
-fn narrowed(project: Config) -> Config {
-    let mut kept = Config {
-        workflow: project.workflow,
-        ..Config::default()
-    };
-    kept.sandbox.require = project.sandbox.require;
-    kept
 }
 
 /// Returns the parts of a project's configuration that can widen what an agent may do; `{}` if there are none.

@@ -128,5 +128,5 @@ fn of_a_project_that_is_not_trusted_what_narrows_counts_and_nothing_else() {
         ..Config::default()
     };
     wanted.sandbox.require = Some(RequiredLevel::Full);
-    assert_eq!(narrowed(config), wanted);
+    assert_eq!(config.narrowed(), wanted);
 }
