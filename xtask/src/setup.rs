@@ -14,6 +14,8 @@ pub(crate) const MCP: &str = "tests/mcp";
 const SUITES: &str = "tests/suites";
 /// Folder that lists the OpenID provider for the tests of `interlock shared`.
 const OIDC: &str = "tests/oidc";
+/// Folder that lists the server of Restate for the tests of `interlock worker`.
+const RESTATE: &str = "tests/restate";
 /// Folder that lists the driver of the browser for the console's tests.
 const BROWSER: &str = "tests/console";
 /// Folder of the VS Code extension, which lists its dependencies and those of its tests.
@@ -37,6 +39,7 @@ pub(crate) fn install() -> Result<()> {
     say(MCP, npm::install(MCP)?);
     say(SUITES, npm::install(SUITES)?);
     say(OIDC, npm::install(OIDC)?);
+    say(RESTATE, npm::install(RESTATE)?);
     say(BROWSER, npm::install(BROWSER)?);
     say(console::WEB, npm::install(console::WEB)?);
     say(EDITOR, npm::install(EDITOR)?);

@@ -42,6 +42,7 @@ const LAYERS: &[&str] = &[
     "interlock-backtest",
     "interlock-mine",
     "interlock-runner",
+    "interlock-worker",
     "interlock-gateway",
     "interlock-console",
     "interlock",
@@ -89,7 +90,8 @@ const KEPT_TO: &[(&str, &[&str])] = &[
     ("rusqlite", &["interlock-store"]),
     ("tokio-postgres", &["interlock-shared"]),
     ("brush-parser", &["interlock-shell"]),
-    ("clap", &["interlock", "interlock-shared"]),
+    ("restate-sdk", &["interlock-worker"]),
+    ("clap", &["interlock", "interlock-shared", "interlock-worker"]),
     ("anyhow", &["interlock"]),
     ("rmcp", &["interlock-gateway"]),
     ("landlock", &["interlock-sandbox"]),
@@ -103,6 +105,7 @@ const KEPT_TO: &[(&str, &[&str])] = &[
             "interlock-models",
             "interlock-tools",
             "interlock-runner",
+            "interlock-worker",
             "interlock-gateway",
             "interlock-console",
             "interlock",
@@ -356,7 +359,7 @@ fn parts_that_act_are_kept_to_their_crates() {
 
 #[test]
 fn everything_shipped_has_a_permissive_licence() {
-    for package in ["interlock", "interlock-shared"] {
+    for package in ["interlock", "interlock-shared", "interlock-worker"] {
         let arguments = ["--package", package, "--prefix", "none", "--format"];
         let tree = tree(&[&arguments[..], &["{l}\t{p}"]].concat());
         for line in tree.lines() {
@@ -371,7 +374,13 @@ fn everything_shipped_has_a_permissive_licence() {
 fn the_program_itself_knows_no_server() {
     let tree = tree(&["--package", "interlock", "--prefix", "none"]);
     let found: BTreeSet<&str> = tree.lines().map(first_word).collect();
-    for part in ["interlock-shared", "tokio-postgres", "postgres-types"] {
+    for part in [
+        "interlock-shared",
+        "interlock-worker",
+        "restate-sdk",
+        "tokio-postgres",
+        "postgres-types",
+    ] {
         assert!(!found.contains(part), "`{part}` is built with `interlock`");
     }
 }

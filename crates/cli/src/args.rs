@@ -451,6 +451,23 @@ This help is all there is until then.")]
         )]
         arguments: Vec<std::ffi::OsString>,
     },
+    /// Carry the durable runs of a shared log, placed by Restate (a separate program, installed beside this one).
+    #[command(after_help = "Examples:
+  interlock worker --project ~/shop --restate-admin http://127.0.0.1:9070
+  interlock worker --projects /srv/runs --listen 0.0.0.0:9080 --restate http://restate.example:8080 \\
+    --identity-key publickeyv1_…
+
+The program is `interlock-worker`: build it from a checkout and install it beside `interlock`.
+This help is all there is until then.")]
+    Worker {
+        /// The arguments for that program.
+        #[arg(
+            trailing_var_arg = true,
+            allow_hyphen_values = true,
+            value_name = "ARGUMENTS"
+        )]
+        arguments: Vec<std::ffi::OsString>,
+    },
     /// Serve MCP on standard input and output, with MCP servers behind it (started by the client).
     #[command(
         after_help = "The servers are those of `[mcp.NAME]` in `.interlock/config.toml` and in your own configuration, or only the

@@ -49,6 +49,7 @@ use std::{
 use clap::FromArgMatches as _;
 use interlock_core::visible::visible_lines;
 
+use self::shared::Beside;
 use crate::{
     app::{App, indented},
     args::{self, Cli, Command, FsCommand},
@@ -70,8 +71,8 @@ pub(crate) fn run(arguments: Vec<OsString>) -> ExitCode {
     {
         return exec::run_line(arguments.get(2..).unwrap_or_default());
     }
-    if arguments.get(1).map(OsString::as_os_str) == Some(OsStr::new("shared"))
-        && let Some(code) = shared::start(arguments.get(2..).unwrap_or_default())
+    if let Some(program) = arguments.get(1).and_then(|word| Beside::of(word))
+        && let Some(code) = shared::start(program, arguments.get(2..).unwrap_or_default())
     {
         return code;
     }
@@ -156,7 +157,8 @@ fn dispatch(app: &App, command: Command) -> Done {
         Command::Demo(args) => demo::run(app, &args),
         Command::Tools(args) => tools::run(app, &args),
         Command::Serve(args) => serve::run(app, args),
-        Command::Shared { arguments } => shared::run(&arguments),
+        Command::Shared { arguments } => shared::run(Beside::Shared, &arguments),
+        Command::Worker { arguments } => shared::run(Beside::Worker, &arguments),
         Command::Export(args) => export::run(app, &args),
         Command::Passkey(args) => passkey::run(app, args),
         Command::Token(args) => token::run(app, &args),

@@ -50,6 +50,7 @@ const GROUPS: [(&str, &[&str]); 5] = [
             "gateway",
             "serve",
             "shared",
+            "worker",
             "telemetry",
             "completions",
             "man",

@@ -1,7 +1,7 @@
-//! `shared`: starts a separate program, so that nobody else builds or starts what it needs.
+//! `shared` and `worker`: each starts a separate program, so that nobody else builds or starts what it needs.
 
 use std::{
-    ffi::OsString,
+    ffi::{OsStr, OsString},
     os::unix::process::CommandExt as _,
     path::PathBuf,
     process::{Command, ExitCode},
@@ -14,19 +14,52 @@ use crate::{
     failure::{Done, Exit, Failure},
 };
 
-/// Name of the program, which is in the same folder as this one.
-const PROGRAM: &str = "interlock-shared";
+/// A program in the same folder as this one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Beside {
+    /// The program of `interlock shared`.
+    Shared,
+    /// The program of `interlock worker`.
+    Worker,
+}
+
+impl Beside {
+    /// Returns the program of a subcommand.
+    pub(crate) fn of(subcommand: &OsStr) -> Option<Self> {
+        [Self::Shared, Self::Worker]
+            .into_iter()
+            .find(|program| subcommand == program.subcommand())
+    }
+
+    const fn subcommand(self) -> &'static str {
+        match self {
+            Self::Shared => "shared",
+            Self::Worker => "worker",
+        }
+    }
+
+    const fn name(self) -> &'static str {
+        match self {
+            Self::Shared => "interlock-shared",
+            Self::Worker => "interlock-worker",
+        }
+    }
+}
 
 /// Replaces this process by the program; returns `None` if it does not exist.
 ///
 /// It is searched only next to this program: a program of this name on the `PATH` may be another.
-pub(crate) fn start(arguments: &[OsString]) -> Option<ExitCode> {
-    start_with(arguments, None)
+pub(crate) fn start(program: Beside, arguments: &[OsString]) -> Option<ExitCode> {
+    start_with(program, arguments, None)
 }
 
 /// Like [`start`], with the address of the database in the program's environment, where others cannot read it.
-fn start_with(arguments: &[OsString], database: Option<&str>) -> Option<ExitCode> {
-    let program = place()?.join(PROGRAM);
+fn start_with(
+    program: Beside,
+    arguments: &[OsString],
+    database: Option<&str>,
+) -> Option<ExitCode> {
+    let program = place()?.join(program.name());
     if !program.is_file() {
         return None;
     }
@@ -43,10 +76,10 @@ fn start_with(arguments: &[OsString], database: Option<&str>) -> Option<ExitCode
 }
 
 /// Starts the program, or says how to install it.
-pub(crate) fn run(arguments: &[OsString]) -> Done {
-    match start(arguments) {
+pub(crate) fn run(program: Beside, arguments: &[OsString]) -> Done {
+    match start(program, arguments) {
         Some(_) => Err(Failure::Said(Exit::Failed)),
-        None => missing(),
+        None => missing(program),
     }
 }
 
@@ -57,19 +90,20 @@ pub(crate) fn serve(database: &str, args: &ServeArgs) -> Done {
     for (is_set, option) in [(args.behind_proxy, "--behind-proxy"), (args.json, "--json")] {
         arguments.extend(is_set.then(|| option.into()));
     }
-    match start_with(&arguments, Some(database)) {
+    match start_with(Beside::Shared, &arguments, Some(database)) {
         Some(_) => Err(Failure::Said(Exit::Failed)),
-        None => missing(),
+        None => missing(Beside::Shared),
     }
 }
 
-fn missing() -> Done {
+fn missing(program: Beside) -> Done {
     let place = place().map_or_else(
         || "the folder of `interlock`".to_owned(),
         |place| format!("`{}`", place.display()),
     );
+    let (subcommand, name) = (program.subcommand(), program.name());
     Err(Failure::usage(anyhow!(
-        "`interlock shared` is the program `{PROGRAM}`, which is not in {place}: install the package of this name, or build it with `cargo build --release -p {PROGRAM}` and put it there"
+        "`interlock {subcommand}` is the program `{name}`, which is not in {place}: install the package of this name, or build it with `cargo build --release -p {name}` and put it there"
     )))
 }
 

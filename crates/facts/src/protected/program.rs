@@ -4,7 +4,7 @@ use interlock_core::facts::{CommandClass, SimpleCommand, Word};
 
 use super::{
     Guarded, LineView,
-    table::{ACTS, INSTALLER_REPORTS, INSTALLERS, OWN_PACKAGES, PROGRAM, REPORTS, SHARED},
+    table::{ACTS, BESIDE, INSTALLER_REPORTS, INSTALLERS, OWN_PACKAGES, PROGRAM, REPORTS},
 };
 use crate::{path::plain, summary::one_line, touched::program};
 
@@ -38,7 +38,8 @@ impl Guarded<'_> {
 
     fn is_own(&self, command: &SimpleCommand, name: &str) -> bool {
         let last = program(command).unwrap_or(name).to_lowercase();
-        [PROGRAM, SHARED].contains(&&*last)
+        last == PROGRAM
+            || BESIDE.contains(&&*last)
             || last.strip_suffix(".exe") == Some(PROGRAM)
             || self.leads_to_program(command, name)
     }

@@ -386,8 +386,8 @@ pub(super) const FILES: &[Row] = &[
 
 /// Name of Interlock's own command.
 pub(super) const PROGRAM: &str = "interlock";
-/// Name of the program behind `interlock shared`.
-pub(super) const SHARED: &str = "interlock-shared";
+/// Names of the programs behind `interlock shared` and `interlock worker`.
+pub(super) const BESIDE: &[&str] = &["interlock-shared", "interlock-worker"];
 
 /// Prefixes of the names of packages that contain Interlock or a plugin of it.
 pub(super) const OWN_PACKAGES: &[&str] = &["@interlock-cli/"];
@@ -467,6 +467,7 @@ pub(super) const ACTS: &[&str] = &[
     "token",
     "tools",
     "watch",
+    "worker",
 ];
 
 /// Subcommands among them that only a person may use.

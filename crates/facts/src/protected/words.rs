@@ -2,7 +2,7 @@
 
 use super::{
     Guarded, clients, folded, named,
-    table::{ACTS, ANSWERS, FILES, PROGRAM, READERS, Row, SHARED, Under},
+    table::{ACTS, ANSWERS, BESIDE, FILES, PROGRAM, READERS, Row, Under},
 };
 
 /// Maximum length of a line that is searched; no shell can be started with a longer one as an argument.
@@ -81,7 +81,7 @@ pub(super) fn own_command(lower: &str) -> Option<String> {
         match token.rsplit('/').next() {
             Some(PROGRAM) => {}
             // It reports nothing that an agent needs.
-            Some(SHARED) => return Some(format!("the command `{SHARED}`")),
+            Some(name) if BESIDE.contains(&name) => return Some(format!("the command `{name}`")),
             _ => continue,
         }
         let mut rest = tokens.clone().filter(|token| !token.starts_with('-'));

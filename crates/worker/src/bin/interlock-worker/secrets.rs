@@ -1,0 +1,71 @@
+//! Takes the address and the password of the database out of the environment, where every program of a run could read them.
+
+use std::{
+    env,
+    error::Error,
+    io::{self, Read as _, Write as _},
+    os::unix::process::CommandExt as _,
+    process::{Command, Stdio},
+};
+
+use serde::{Deserialize, Serialize};
+
+use crate::args::Cli;
+
+const DATABASE: &str = "INTERLOCK_DATABASE";
+const PASSWORD: &str = "PGPASSWORD";
+/// The option with which this program starts itself again.
+const OPTION: &str = "--secrets-on-stdin";
+/// Maximum size of both in bytes: less than a pipe holds without a reader.
+const BYTES_MAX: usize = 16 * 1024;
+
+/// Where the database is, and the password for it.
+#[derive(Debug, Default, Serialize, Deserialize)]
+pub(crate) struct Secrets {
+    pub(crate) address: Option<String>,
+    pub(crate) password: Option<String>,
+}
+
+/// Returns the secrets; starts this program again if they are in its environment.
+///
+/// The environment of a process can be read as long as it runs, so it is started again without them, in the same process,
+/// and reads them from a pipe.
+pub(crate) fn take(cli: &Cli) -> Result<Secrets, Box<dyn Error>> {
+    if cli.secrets_on_stdin {
+        let mut text = String::new();
+        let limit = u64::try_from(BYTES_MAX)?;
+        io::stdin().lock().take(limit).read_to_string(&mut text)?;
+        return Ok(serde_json::from_str(&text)?);
+    }
+    let found = [DATABASE, PASSWORD].into_iter();
+    if !found.into_iter().any(|name| env::var_os(name).is_some()) {
+        return Ok(Secrets {
+            address: cli.shared.clone(),
+            password: None,
+        });
+    }
+    let secrets = Secrets {
+        address: cli.shared.clone(),
+        password: env::var(PASSWORD).ok(),
+    };
+    Err(again(&secrets)?.into())
+}
+
+/// Replaces this process; returns only why that is not possible.
+fn again(secrets: &Secrets) -> Result<io::Error, Box<dyn Error>> {
+    let text = serde_json::to_vec(secrets)?;
+    if text.len() >= BYTES_MAX {
+        return Err(format!("`{DATABASE}` and `{PASSWORD}` are too long").into());
+    }
+    // Both ends are closed in the new program, except for its standard input.
+    let (reader, mut writer) = io::pipe()?;
+    writer.write_all(&text)?;
+    let mut command = Command::new(env::current_exe()?);
+    command
+        .args(env::args_os().skip(1))
+        .arg(OPTION)
+        .env_remove(DATABASE)
+        .env_remove(PASSWORD)
+        .stdin(Stdio::from(reader));
+    Ok(command.exec())
+}
