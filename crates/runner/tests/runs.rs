@@ -2,6 +2,7 @@
 
 mod built;
 mod cancel;
+mod carried;
 mod crash;
 mod flow;
 mod many;

@@ -23,6 +23,8 @@ mod bundle_machines;
 mod bundles;
 #[path = "shared/carried.rs"]
 mod carried;
+#[path = "shared/carriers.rs"]
+mod carriers;
 #[path = "shared/cluster.rs"]
 mod cluster;
 #[path = "shared/forged.rs"]
@@ -41,6 +43,8 @@ mod people;
 mod people_page;
 #[path = "shared/program.rs"]
 mod program;
+#[path = "shared/programs.rs"]
+mod programs;
 #[path = "shared/provider.rs"]
 mod provider;
 #[path = "shared/serve.rs"]

@@ -265,7 +265,7 @@ pub(crate) fn send_to(address: &str, request: &str) -> Option<Reply> {
 
 /// Returns the program with the database at `words`.
 pub(crate) fn command(words: &str, state: &TempDir) -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_interlock-shared"));
+    let mut command = Command::new(crate::programs::shared());
     command
         .env_clear()
         .env("XDG_STATE_HOME", state.path())

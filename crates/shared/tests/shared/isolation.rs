@@ -1,7 +1,9 @@
 //! Two tenants in one database, and rows that nobody may change.
 
+use std::time::Duration;
+
 use interlock_core::names::Digest;
-use interlock_shared::{Address, Database, SharedError, Tenant};
+use interlock_shared::{Address, Claim, Database, GivenBack, SharedError, Tenant};
 use interlock_store::{EventLog as _, Listed, RunSummary, Runs as _};
 
 use crate::{
@@ -61,6 +63,19 @@ fn tenants_see_nothing_of_each_other() {
     ));
     let taken = database.take_epoch(foreign.run(), "w");
     assert!(matches!(taken, Err(SharedError::NoRun { .. })));
+    let claim = Claim {
+        holder: "w".to_owned(),
+        epoch: 0,
+        awakeable: "a".to_owned(),
+        lease: Duration::from_secs(9),
+    };
+    let claimed = database.claim(foreign.run(), &claim);
+    assert!(matches!(claimed, Err(SharedError::NoRun { .. })));
+    their_runs.database().claim(foreign.run(), &claim).unwrap();
+    let given_back = database.give_back(foreign.run(), 1, GivenBack::Interrupted, "\"lost\"");
+    assert!(!given_back.unwrap());
+    assert!(!database.renew(foreign.run(), 1, claim.lease).unwrap());
+    assert!(database.expire().unwrap().is_empty());
     assert!(own.messages().read(&Digest::new(said.as_str())).is_err());
     assert_eq!(
         their_runs.open_run(foreign.run()).unwrap().count().unwrap(),
