@@ -1,6 +1,8 @@
--- Who carries a durable run, until when (by the clock of the database), and whom to tell when that has ended.
-ALTER TABLE interlock.runs ADD COLUMN lease_until timestamptz, ADD COLUMN awakeable text;
+-- Who carries a durable run, until when (by the clock of the database), and whom to tell when that has ended; and when
+-- somebody has to look at a run that nobody carries.
+ALTER TABLE interlock.runs ADD COLUMN lease_until timestamptz, ADD COLUMN awakeable text, ADD COLUMN due timestamptz;
 CREATE INDEX runs_by_lease ON interlock.runs (tenant, lease_until) WHERE lease_until IS NOT NULL;
+CREATE INDEX runs_by_due ON interlock.runs (tenant, due) WHERE due IS NOT NULL;
 
 -- What the engine that places durable runs has yet to be told. Written with what it tells of, and deleted once it is
 -- delivered: a run has at most one row to wake it, and one for each carrier that has ended.

@@ -77,6 +77,15 @@ const STATE: &str = "SELECT seq, epoch, holder, \
      (extract(epoch FROM lease_until - clock_timestamp()) * 1000)::bigint, awakeable \
      FROM interlock.runs WHERE tenant = $1 AND run = $2";
 
+/// How long a run may be due without being carried before it is woken again.
+const OVERDUE_AFTER: Duration = Duration::from_secs(60);
+/// Reads the runs that are overdue, with the time: what is in the outbox has not been delivered yet.
+const OVERDUE: &str = "SELECT run, (extract(epoch FROM clock_timestamp()) * 1000)::bigint \
+     FROM interlock.runs AS run WHERE tenant = $1 AND lease_until IS NULL \
+     AND due < clock_timestamp() - $2 * interval '1 millisecond' \
+     AND NOT EXISTS (SELECT 1 FROM interlock.outbox AS row WHERE row.tenant = run.tenant \
+     AND row.run = run.run AND row.kind = 'wake') FOR UPDATE SKIP LOCKED";
+
 impl Database {
     /// Returns who carries a run.
     ///
@@ -111,7 +120,7 @@ impl Database {
             let epoch = state.epoch.saturating_add(1);
             leased
                 .query(
-                    "UPDATE interlock.runs SET epoch = $3, holder = $4, awakeable = $5, \
+                    "UPDATE interlock.runs SET epoch = $3, holder = $4, awakeable = $5, due = NULL, \
                      lease_until = clock_timestamp() + $6 * interval '1 millisecond' \
                      WHERE tenant = $1 AND run = $2",
                     &[
@@ -151,6 +160,8 @@ impl Database {
 
     /// Gives a run back, and has the awakeable of its claim told what is `next`, as JSON; `false` if the run was lost before.
     ///
+    /// The run is due again after `due`; `None`: when something happens to it.
+    ///
     /// # Errors
     /// The database cannot be written.
     pub fn give_back(
@@ -158,15 +169,17 @@ impl Database {
         run: &RunId,
         epoch: u64,
         how: GivenBack,
-        next: &str,
+        (next, due): (&str, Option<Duration>),
     ) -> Result<bool, SharedError> {
         let (of, run, next) = (self.clone(), run.clone(), next.to_owned());
+        let due = due.map_or_else(String::new, |due| due.as_millis().to_string());
         self.write(move |leased| async move {
             let tenant = of.tenant().as_str();
             // What `RETURNING` has is the row after the update, without the awakeable.
             let freed = leased
                 .query(
                     "UPDATE interlock.runs AS run SET lease_until = NULL, awakeable = NULL, \
+                     due = clock_timestamp() + nullif($5, '')::bigint * interval '1 millisecond', \
                      holder = CASE WHEN $4 = 'whole' THEN NULL ELSE run.holder END \
                      FROM interlock.runs AS old WHERE old.tenant = run.tenant AND old.run = run.run \
                      AND run.tenant = $1 AND run.run = $2 AND run.epoch = $3 \
@@ -176,6 +189,7 @@ impl Database {
                         run.as_str().into(),
                         epoch.into(),
                         how.word().into(),
+                        due.as_str().into(),
                     ],
                 )
                 .await?;
@@ -184,10 +198,57 @@ impl Database {
             };
             let awakeable: String = Found::new(&of, row).get(0)?;
             outbox::tell(&leased, tenant, (&run, epoch), &awakeable, &next).await?;
-            if how == GivenBack::Interrupted {
+            if next == LOST {
                 outbox::wake(&leased, tenant, &run, (epoch, LOST_REASON)).await?;
             }
             Ok(End::Commit(true))
+        })
+    }
+
+    /// Sets when a run is due that had `seq` events; it is left as it is if it has others, or if it is carried.
+    ///
+    /// # Errors
+    /// The database cannot be written.
+    pub fn set_due(
+        &self,
+        run: &RunId,
+        seq: u64,
+        due: Option<Duration>,
+    ) -> Result<(), SharedError> {
+        let due = due.map_or_else(String::new, |due| due.as_millis().to_string());
+        self.of_run(
+            run,
+            "UPDATE interlock.runs SET \
+             due = clock_timestamp() + nullif($4, '')::bigint * interval '1 millisecond' \
+             WHERE tenant = $1 AND run = $2 AND seq = $3 AND lease_until IS NULL",
+            [seq.into(), Value::Text(due)],
+        )
+        .map(drop)
+    }
+
+    /// Has runs woken again that have been due for a minute: the engine has lost what it was told of them.
+    ///
+    /// # Errors
+    /// The database cannot be written.
+    pub fn wake_overdue(&self) -> Result<Vec<RunId>, SharedError> {
+        let of = self.clone();
+        self.write(move |leased| async move {
+            let tenant = of.tenant().as_str();
+            let overdue = leased
+                .query(OVERDUE, &[tenant.into(), millis(OVERDUE_AFTER)])
+                .await?;
+            let mut runs = Vec::with_capacity(overdue.len());
+            for row in overdue {
+                let found = Found::new(&of, row);
+                let (run, now) = (RunId::new(found.get::<String>(0)?), found.number(1)?);
+                outbox::wake(&leased, tenant, &run, (now, "due")).await?;
+                runs.push(run);
+            }
+            Ok(if runs.is_empty() {
+                End::Rollback(runs)
+            } else {
+                End::Commit(runs)
+            })
         })
     }
 

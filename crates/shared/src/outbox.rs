@@ -51,7 +51,7 @@ impl OutboxRow {
     }
 }
 
-/// Has a run woken, in the transaction that changes it; `seq` and the reason tell one waking from another.
+/// Has a run woken, in the transaction that makes it due; `seq` and the reason tell one waking from another.
 pub(crate) async fn wake(
     leased: &Leased,
     tenant: &str,
@@ -66,7 +66,9 @@ pub(crate) async fn wake(
         (&reason, Type::TEXT),
     ];
     let written = leased.client.query_typed(
-        "INSERT INTO interlock.outbox (tenant, run, kind, epoch, seq, body) \
+        "WITH due AS (UPDATE interlock.runs SET due = clock_timestamp() \
+         WHERE tenant = $1 AND run = $2) \
+         INSERT INTO interlock.outbox (tenant, run, kind, epoch, seq, body) \
          VALUES ($1, $2, 'wake', 0, $3, $4) ON CONFLICT (tenant, run, kind, epoch) \
          DO UPDATE SET seq = excluded.seq, body = excluded.body",
         &values,

@@ -14,11 +14,12 @@ use interlock_store::{EventLog as _, RunLog, RunStore as _, Runs as _, StoreErro
 
 use crate::{
     lease::Held,
-    look::next_of,
-    next::Next,
+    next::{LATER_AFTER, Next},
     worker::{Note, Shared},
 };
 
+/// What follows for a run that cannot go on here now.
+const LATER: (Next, Option<Duration>) = (Next::Later, Some(LATER_AFTER));
 /// A run that only waits is given back if it waits for longer.
 const REST_AFTER: Duration = Duration::from_secs(1);
 
@@ -60,26 +61,22 @@ pub(crate) fn carry(shared: &Arc<Shared>, run: &RunId, held: Held, term: Term) {
     } else {
         GivenBack::Whole
     };
-    let (how, next, why) = match prepared {
-        Err(error) => (untouched, Next::Later, Some(error.to_string())),
+    let (how, (next, due), why) = match prepared {
+        Err(error) => (untouched, LATER, Some(error.to_string())),
         Ok((mut host, machine)) => {
             held.attach(host.abandoner());
             match driven(&mut host, &machine) {
                 Ok(next) => (GivenBack::Whole, next, None),
                 // Its programs end when `host` is dropped, in this arm.
-                Err(_) if held.is_asked() => (GivenBack::Interrupted, Next::Lost, None),
-                Err(error) => (
-                    GivenBack::Interrupted,
-                    Next::Later,
-                    Some(error.to_string()),
-                ),
+                Err(_) if held.is_asked() => (GivenBack::Interrupted, (Next::Lost, None), None),
+                Err(error) => (GivenBack::Interrupted, LATER, Some(error.to_string())),
             }
         }
     };
     // If the database is away, the lease ends by itself, and another carrier says that effects were interrupted.
     let given_back = shared
         .database()
-        .give_back(run, term.epoch, how, next.json());
+        .give_back(run, term.epoch, how, (next.json(), due));
     let (next, why) = match given_back {
         Ok(true) => (next, why),
         Ok(false) => (Next::Lost, why),
@@ -148,8 +145,11 @@ fn config(shared: &Shared, project: &Path) -> Result<RunConfig, ConfigError> {
     })
 }
 
-/// Drives the run as far as it goes here.
-fn driven(host: &mut Embedded, machine: &Machine) -> Result<Next, CarryError> {
+/// Drives the run as far as it goes here; returns what follows, and after which time it is due.
+fn driven(
+    host: &mut Embedded,
+    machine: &Machine,
+) -> Result<(Next, Option<Duration>), CarryError> {
     host.recover(machine)?;
     let run = host.run()?;
     let is_late = |until: u64| until <= now_ms();
@@ -161,17 +161,18 @@ fn driven(host: &mut Embedded, machine: &Machine) -> Result<Next, CarryError> {
         // What waits for a person with a limit on its time is not advanced otherwise.
         interlock_runner::command(machine, host, &CommandKind::Advance)?;
     }
-    match host.drive(machine)? {
-        Halt::Over => Ok(Next::Over),
-        Halt::Waiting(_) => Ok(Next::Time),
-        Halt::Standing => {
-            let run = host.run()?;
-            let next = next_of(machine, &run);
-            // Nothing came of it now: it is not tried again at once.
-            Ok(match next {
-                Next::Time if first(&run).is_some_and(is_late) => Next::Later,
-                next => next,
-            })
+    let until = match host.drive(machine)? {
+        Halt::Over => return Ok((Next::Over, None)),
+        Halt::Waiting(until) => Some(until),
+        Halt::Standing => first(&host.run()?),
+    };
+    Ok(match until {
+        None => (Next::Person, None),
+        // Nothing came of it now: it is not tried again at once.
+        Some(until) if is_late(until) => LATER,
+        Some(until) => {
+            let left = Duration::from_millis(until.saturating_sub(now_ms()));
+            (Next::Time, Some(left))
         }
-    }
+    })
 }

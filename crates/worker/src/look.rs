@@ -15,8 +15,6 @@ use interlock_shared::SharedRuns;
 use interlock_store::{EventLog as _, RunStore as _, StoreError};
 use serde::{Deserialize, Serialize};
 
-use crate::next::Next;
-
 /// Added to a wait, so that it is over when it is looked at again.
 const AFTER: Duration = Duration::from_millis(20);
 
@@ -46,16 +44,22 @@ pub(crate) fn look(runs: &SharedRuns, run: &RunId) -> Result<Look, StoreError> {
     }
     let log = runs.open_run(run)?;
     let folded = log.load()?;
+    let set_due = |due| runs.database().set_due(run, folded.seq, due);
     if folded.is_over() || !folded.is_durable() {
+        set_due(None)?;
         return Ok(Look::Over);
     }
     let machine = log.machine_of(&folded)?;
-    let now = now_ms();
-    Ok(match until(&machine, &folded) {
-        Some(until) if until > now => after(Duration::from_millis(until - now)),
-        _ => Look::Due {
+    let left = until(&machine, &folded).map_or(0, |until| until.saturating_sub(now_ms()));
+    let left = Duration::from_millis(left);
+    // If Restate forgets this, the run is woken again some time after it was due.
+    set_due(Some(left))?;
+    Ok(if left.is_zero() {
+        Look::Due {
             epoch: carrier.epoch,
-        },
+        }
+    } else {
+        after(left)
     })
 }
 
@@ -73,17 +77,4 @@ fn until(machine: &Machine, run: &Run) -> Option<u64> {
         return None;
     }
     effects.iter().filter_map(due).min()
-}
-
-/// Returns what follows for a run that its carrier has left standing.
-pub(crate) fn next_of(machine: &Machine, run: &Run) -> Next {
-    if run.is_over() {
-        return Next::Over;
-    }
-    let effects = effects(machine, run);
-    if effects.iter().filter_map(due).min().is_some() {
-        Next::Time
-    } else {
-        Next::Person
-    }
 }

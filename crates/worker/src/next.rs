@@ -1,6 +1,11 @@
 //! What follows when a carrier has ended.
 
+use std::time::Duration;
+
 use serde::{Deserialize, Serialize};
+
+/// Delay before a run is tried again that could not be carried here.
+pub(crate) const LATER_AFTER: Duration = Duration::from_secs(30);
 
 /// What follows when a carrier has ended; it stands in the outbox and in Restate's journal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]

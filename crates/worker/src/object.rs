@@ -9,12 +9,10 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     look::{Look, look},
-    next::Next,
+    next::{LATER_AFTER, Next},
     worker::{Begun, Shared},
 };
 
-/// Delay before a run is tried again that could not be carried here.
-const LATER: Duration = Duration::from_secs(30);
 /// Delay before a run is tried again for which there is no slot.
 const NO_SLOT: Duration = Duration::from_secs(1);
 
@@ -94,7 +92,7 @@ impl RunObject {
         match ended.await?.0 {
             Next::Over | Next::Person | Next::Lost => {}
             Next::Time => again(&ctx, Duration::ZERO),
-            Next::Later => again(&ctx, LATER),
+            Next::Later => again(&ctx, LATER_AFTER),
         }
         Ok(())
     }

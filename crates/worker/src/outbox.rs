@@ -62,6 +62,7 @@ pub(crate) async fn deliver(
 async fn round(shared: &Arc<Shared>, restate: &Restate, expire: bool) -> Result<(), WorkerError> {
     if expire {
         blocking(shared, |shared| shared.database().expire()).await?;
+        blocking(shared, |shared| shared.database().wake_overdue()).await?;
     }
     let mut first = Ok(());
     for row in blocking(shared, |shared| shared.database().outbox()).await? {

@@ -182,6 +182,9 @@ impl Shared {
         awakeable: String,
     ) -> Result<Begun, SharedError> {
         let Some(held) = self.leases.reserve(run) else {
+            // It is tried again, and not forgotten meanwhile.
+            let seq = self.database().carrier(run)?.seq;
+            self.database().set_due(run, seq, Some(Duration::ZERO))?;
             return Ok(Begun::NoSlot);
         };
         // Taken before the request: the lease lasts at least so long.

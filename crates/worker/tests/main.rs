@@ -12,7 +12,6 @@
 #[expect(dead_code, reason = "the tests of the log itself use more of it")]
 #[path = "../../shared/tests/shared/api.rs"]
 mod api;
-#[expect(dead_code, reason = "the tests of the log itself use more of it")]
 #[path = "../../shared/tests/shared/cluster.rs"]
 mod cluster;
 #[path = "worker/crew.rs"]

@@ -70,8 +70,8 @@ fn a_run_has_one_carrier_and_a_repeated_claim_is_the_same() {
     assert!(database.renew(&run, 1, LEASE).unwrap());
     assert!(!database.renew(&run, 0, LEASE).unwrap());
 
-    assert!(database.give_back(&run, 1, GivenBack::Whole, "\"person\"").unwrap());
-    assert!(!database.give_back(&run, 1, GivenBack::Whole, "\"over\"").unwrap());
+    assert!(database.give_back(&run, 1, GivenBack::Whole, ("\"person\"", None)).unwrap());
+    assert!(!database.give_back(&run, 1, GivenBack::Whole, ("\"over\"", None)).unwrap());
     assert_eq!(messages(database), [told("of-a-0", "\"person\"")]);
     assert_eq!(database.carrier(&run).unwrap().holder, None);
     // Whoever was late has nothing to claim, and the next carrier learns that nothing was interrupted.
@@ -108,7 +108,7 @@ fn a_lease_that_has_ended_is_not_renewed_and_its_run_is_woken_once() {
     };
     assert_eq!(taken, second);
     // What the first still gives back or appends changes nothing.
-    assert!(!database.give_back(&run, 1, GivenBack::Whole, "\"over\"").unwrap());
+    assert!(!database.give_back(&run, 1, GivenBack::Whole, ("\"over\"", None)).unwrap());
     let mut log = runs.open_run(&run).unwrap();
     log.carry(1);
     let refused = log.append_command(2, NOW, &[pause(9)], None).unwrap_err();
@@ -129,10 +129,53 @@ fn a_carrier_that_was_interrupted_says_so_to_the_next() {
     };
     let database = runs.database();
     database.claim(&run, &claim("a", 0, LEASE)).unwrap();
-    let given = database.give_back(&run, 1, GivenBack::Interrupted, "\"later\"");
+    let given = database.give_back(&run, 1, GivenBack::Interrupted, ("\"later\"", None));
     assert!(given.unwrap());
     let taken = database.claim(&run, &claim("b", 1, LEASE)).unwrap();
     assert!(matches!(taken, Claimed::Taken { is_interrupted: true, .. }), "{taken:?}");
+}
+
+#[test]
+fn a_run_that_the_engine_has_forgotten_is_woken_again() {
+    let world = World::new();
+    let Some((runs, run)) = started(&world) else {
+        return;
+    };
+    let database = runs.database();
+    let server = crate::server::server().unwrap();
+    let late = |minutes: u64| {
+        let tenant = database.tenant();
+        let sql = format!(
+            "UPDATE interlock.runs SET due = now() - interval '{minutes} minutes' WHERE tenant = '{tenant}'"
+        );
+        server.sql("interlock_test", &sql);
+    };
+    let none: [RunId; 0] = [];
+    database.set_due(&run, 2, Some(Duration::ZERO)).unwrap();
+    assert_eq!(database.wake_overdue().unwrap(), none);
+    late(2);
+    assert_eq!(database.wake_overdue().unwrap(), [run.clone()]);
+    // It waits for its delivery, and then for another minute.
+    late(2);
+    assert_eq!(database.wake_overdue().unwrap(), none);
+    for row in database.outbox().unwrap() {
+        database.delivered(&row).unwrap();
+    }
+    database.set_due(&run, 2, Some(Duration::ZERO)).unwrap();
+    assert_eq!(database.wake_overdue().unwrap(), none);
+    late(2);
+    // Whoever looked at it before something happened to it says nothing about it.
+    database.set_due(&run, 1, None).unwrap();
+    assert_eq!(database.wake_overdue().unwrap(), [run.clone()]);
+    for row in database.outbox().unwrap() {
+        database.delivered(&row).unwrap();
+    }
+    database.claim(&run, &claim("a", 0, LEASE)).unwrap();
+    late(2);
+    assert_eq!(database.wake_overdue().unwrap(), none);
+    let due = Some(Duration::from_secs(3600));
+    database.give_back(&run, 1, GivenBack::Whole, ("\"time\"", due)).unwrap();
+    assert_eq!(database.wake_overdue().unwrap(), none);
 }
 
 #[test]

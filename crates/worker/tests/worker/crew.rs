@@ -141,13 +141,6 @@ impl Crew {
         reply.json()["events"].as_array().unwrap().clone()
     }
 
-    /// Returns how many events of a run have this name.
-    pub(crate) fn count(&self, run: &str, name: &str) -> usize {
-        let events = self.events(run);
-        let named = |event: &&Value| event.to_string().contains(&format!("\"{name}\""));
-        events.iter().filter(named).count()
-    }
-
     /// Waits until the status of a run is this one.
     #[track_caller]
     pub(crate) fn until_status(&self, run: &str, status: &str) {

@@ -1,10 +1,15 @@
 //! Workers that are lost, stopped or ended while they carry a run.
 
-use std::fs;
+use std::{fs, process::Stdio};
 
 use serde_json::Value;
 
-use crate::{cluster::until, crew::Crew, runs::HELD};
+use crate::{
+    cluster::{psql, until},
+    crew::Crew,
+    runs::HELD,
+    server::ROLE,
+};
 
 const DONE: [&str; 5] = ["one", "begin", "begin", "two", "three"];
 
@@ -79,17 +84,40 @@ fn a_stopped_worker_appends_nothing_and_ends_its_programs_when_it_continues() {
 #[test]
 fn a_worker_that_cannot_renew_its_lease_ends_its_programs_before_the_lease_ends() {
     let Some(crew) = Crew::new() else { return };
+    let _worker = crew.worker(3);
+    let run = crew.start("held.yaml", HELD);
+    until("the step runs", || crew.lines("pids").len() == 1);
+    let events = crew.events(&run).len();
+    // The database answers nothing about the run.
+    let locked = format!(
+        "BEGIN; SELECT 1 FROM interlock.runs WHERE run = '{run}' FOR UPDATE; SELECT pg_sleep(600)"
+    );
+    let mut lock = psql(&crew.fleet.server.words(&crew.fleet.name, ROLE), &locked);
+    let mut lock = lock
+        .env("PGOPTIONS", "-c interlock.tenant=acme")
+        .stdout(Stdio::null())
+        .spawn()
+        .unwrap();
+    until("its program has ended", || !crew.is_alive(0));
+    assert_eq!(crew.events(&run).len(), events);
+    lock.kill().unwrap();
+    lock.wait().unwrap();
+}
+
+#[test]
+fn a_worker_that_has_lost_a_run_ends_its_programs() {
+    let Some(crew) = Crew::new() else { return };
     let worker = crew.worker(3);
     let run = crew.start("held.yaml", HELD);
     until("the step runs", || crew.lines("pids").len() == 1);
-    // From here on, it is told that it has lost the run, or nothing at all.
-    let lost = format!("UPDATE interlock.runs SET epoch = epoch + 1 WHERE run = '{run}'");
-    crew.fleet.server.sql(&crew.fleet.name, &lost);
+    let events = crew.events(&run).len();
+    let taken = format!("UPDATE interlock.runs SET epoch = epoch + 1 WHERE run = '{run}'");
+    crew.fleet.server.sql(&crew.fleet.name, &taken);
     until("its program has ended", || !crew.is_alive(0));
     until("it has noticed", || {
         worker.has_said("ended", |note| note["next"] == "lost")
     });
-    assert_eq!(crew.count(&run, "EffectEnded"), 1);
+    assert_eq!(crew.events(&run).len(), events);
 }
 
 #[test]

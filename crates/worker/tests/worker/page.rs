@@ -25,7 +25,7 @@ fn commands() -> Vec<String> {
 /// Returns the options that a text names.
 fn options(text: &str) -> BTreeSet<String> {
     let words = text.split(|c: char| !(c.is_ascii_lowercase() || c == '-'));
-    let words = words.filter(|word| word.starts_with("--") && word.len() > 2);
+    let words = words.filter(|word| word.starts_with("--") && word.chars().any(char::is_alphabetic));
     words.map(str::to_owned).collect()
 }
 

@@ -69,8 +69,8 @@ fn a_path_that_no_endpoint_has_ends_no_connection() {
     let worker = crew.worker(30);
     assert_eq!(unsigned(worker.port, "/discover"), "200");
     for path in ["/", "/x", "/x/y/z", "/invoke/Run/none"] {
-        let status = unsigned(worker.port, path);
-        assert!(["400", "404", "500"].contains(&status.as_str()), "{path}: {status}");
+        let status: u16 = unsigned(worker.port, path).parse().unwrap();
+        assert!((400..=500).contains(&status), "{path}: {status}");
     }
 }
 

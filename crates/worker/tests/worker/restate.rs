@@ -120,9 +120,13 @@ impl Restate {
 
     /// Calls a handler of an object, named as in an address, and returns the reply.
     pub(crate) fn call_key(&self, key: &str, handler: &str, body: &Value) -> Reply {
-        let body = body.to_string();
+        // A handler without input takes no body.
+        let (kind, body) = match body {
+            Value::Null => ("", String::new()),
+            body => ("Content-Type: application/json\r\n", body.to_string()),
+        };
         let request = format!(
-            "POST /Run/{key}/{handler} HTTP/1.1\r\nHost: a\r\nConnection: close\r\nContent-Type: application/json\r\nContent-Length: {}\r\n\r\n{body}",
+            "POST /Run/{key}/{handler} HTTP/1.1\r\nHost: a\r\nConnection: close\r\n{kind}Content-Length: {}\r\n\r\n{body}",
             body.len()
         );
         send_to(&format!("127.0.0.1:{}", self.ingress), &request).unwrap()
