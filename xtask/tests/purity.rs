@@ -91,7 +91,10 @@ const KEPT_TO: &[(&str, &[&str])] = &[
     ("tokio-postgres", &["interlock-shared"]),
     ("brush-parser", &["interlock-shell"]),
     ("restate-sdk", &["interlock-worker"]),
-    ("clap", &["interlock", "interlock-shared", "interlock-worker"]),
+    (
+        "clap",
+        &["interlock", "interlock-shared", "interlock-worker"],
+    ),
     ("anyhow", &["interlock"]),
     ("rmcp", &["interlock-gateway"]),
     ("landlock", &["interlock-sandbox"]),

@@ -133,6 +133,7 @@ fn every_command_has_help() {
         "token",
         "gateway",
         "shared",
+        "worker",
         "hook",
         "completions",
         "man",

@@ -171,12 +171,15 @@ fn command_lines(text: &str) -> Vec<Vec<String>> {
             Some(command.split_whitespace().map(str::to_owned).collect())
         })
     });
-    // `shared` is a separate program, whose tests run these commands; `adds` is a word in a demonstration.
-    let is_here = |word: &String| word != "adds" && word != "shared";
+    // `shared` and `worker` are separate programs, whose tests run these commands; `adds` is a word in a demonstration.
+    let is_here = |word: &String| !ELSEWHERE.contains(&word.as_str());
     lines
         .filter(|words: &Vec<String>| words.first().is_some_and(is_here))
         .collect()
 }
+
+/// Words after `interlock` that are no commands of this program.
+const ELSEWHERE: [&str; 3] = ["adds", "shared", "worker"];
 
 /// Returns the words after `interlock` in every command within a sentence.
 fn commands_in_sentences(text: &str) -> Vec<Vec<String>> {
@@ -189,7 +192,7 @@ fn commands_in_sentences(text: &str) -> Vec<Vec<String>> {
             let is_lower = |word: &String| word.bytes().all(|b| b.is_ascii_lowercase());
             words
                 .first()
-                .is_some_and(|word| is_lower(word) && word != "adds" && word != "shared")
+                .is_some_and(|word| is_lower(word) && !ELSEWHERE.contains(&word.as_str()))
         })
         .collect()
 }

@@ -209,12 +209,7 @@ impl Database {
     ///
     /// # Errors
     /// The database cannot be written.
-    pub fn set_due(
-        &self,
-        run: &RunId,
-        seq: u64,
-        due: Option<Duration>,
-    ) -> Result<(), SharedError> {
+    pub fn set_due(&self, run: &RunId, seq: u64, due: Option<Duration>) -> Result<(), SharedError> {
         let due = due.map_or_else(String::new, |due| due.as_millis().to_string());
         self.of_run(
             run,
@@ -280,10 +275,7 @@ impl Database {
     }
 }
 
-async fn expired(
-    leased: &Leased,
-    tenant: &str,
-) -> Result<Vec<tokio_postgres::Row>, SharedError> {
+async fn expired(leased: &Leased, tenant: &str) -> Result<Vec<tokio_postgres::Row>, SharedError> {
     // A run that another statement has locked is looked at the next time.
     leased
         .query(

@@ -93,11 +93,7 @@ pub(crate) fn carry(shared: &Arc<Shared>, run: &RunId, held: Held, term: Term) {
 }
 
 /// Opens the run here, and finds everything that it needs.
-fn prepare(
-    shared: &Shared,
-    run: &RunId,
-    term: Term,
-) -> Result<(Embedded, Machine), CarryError> {
+fn prepare(shared: &Shared, run: &RunId, term: Term) -> Result<(Embedded, Machine), CarryError> {
     let project = shared.projects().of(run).map_err(CarryError::Project)?;
     let environment = shared.environment();
     let home = environment.home_of_person();
@@ -146,10 +142,7 @@ fn config(shared: &Shared, project: &Path) -> Result<RunConfig, ConfigError> {
 }
 
 /// Drives the run as far as it goes here; returns what follows, and after which time it is due.
-fn driven(
-    host: &mut Embedded,
-    machine: &Machine,
-) -> Result<(Next, Option<Duration>), CarryError> {
+fn driven(host: &mut Embedded, machine: &Machine) -> Result<(Next, Option<Duration>), CarryError> {
     host.recover(machine)?;
     let run = host.run()?;
     let is_late = |until: u64| until <= now_ms();

@@ -30,7 +30,9 @@ pub enum WorkerError {
     )]
     NoIdentity(SocketAddr),
     /// A text is not a public key of Restate.
-    #[error("`{0}` is not a public key of Restate: it begins with `publickeyv1_`, and Restate prints it when it starts")]
+    #[error(
+        "`{0}` is not a public key of Restate: it begins with `publickeyv1_`, and Restate prints it when it starts"
+    )]
     BadIdentity(String),
     /// The address is not available.
     #[error("{address} cannot be listened on: {source}")]

@@ -89,9 +89,8 @@ impl Leases {
     /// Reserves a slot for a run; `None` if there is none, if the run has one, or if the process ends.
     pub(crate) fn reserve(self: &Arc<Self>, run: &RunId) -> Option<Held> {
         let mut runs = self.lock();
-        let is_free = !runs.is_closed
-            && runs.carried.len() < self.slots
-            && !runs.carried.contains_key(run);
+        let is_free =
+            !runs.is_closed && runs.carried.len() < self.slots && !runs.carried.contains_key(run);
         if !is_free {
             return None;
         }
@@ -137,9 +136,11 @@ impl Leases {
                 }
             }
             let runs = self.lock();
-            let waited = self.changed.wait_timeout_while(runs, self.lease / 3, |runs| {
-                !(runs.is_closed && runs.carried.is_empty())
-            });
+            let waited = self
+                .changed
+                .wait_timeout_while(runs, self.lease / 3, |runs| {
+                    !(runs.is_closed && runs.carried.is_empty())
+                });
             drop(waited);
         }
     }
@@ -152,9 +153,7 @@ impl Leases {
             // Programs are killed before anybody else may start others.
             let margin = self.lease / 6;
             for carried in runs.carried.values_mut() {
-                let is_over = carried
-                    .term
-                    .is_some_and(|(_, until)| now + margin >= until);
+                let is_over = carried.term.is_some_and(|(_, until)| now + margin >= until);
                 if is_over && carried.ending != Some(Ending::Lost) {
                     carried.end(Ending::Lost);
                 }
@@ -168,7 +167,9 @@ impl Leases {
         let runs = self.lock();
         let terms = runs.carried.iter().filter_map(|(run, carried)| {
             // A lease that was given up is not taken again.
-            let (epoch, _) = carried.term.filter(|_| carried.ending != Some(Ending::Lost))?;
+            let (epoch, _) = carried
+                .term
+                .filter(|_| carried.ending != Some(Ending::Lost))?;
             Some((run.clone(), epoch))
         });
         terms.collect()
@@ -264,7 +265,10 @@ mod tests {
     fn a_lease_that_was_not_renewed_is_given_up_before_it_ends() {
         let leases = Arc::new(Leases::new(LEASE, 2));
         let (late, fresh) = (run("late"), run("fresh"));
-        let held = [leases.reserve(&late).unwrap(), leases.reserve(&fresh).unwrap()];
+        let held = [
+            leases.reserve(&late).unwrap(),
+            leases.reserve(&fresh).unwrap(),
+        ];
         let now = ticks();
         // Of the lease, 4 s are left: less than a sixth.
         held[0].begin(1, now.saturating_sub(LEASE * 26 / 30));

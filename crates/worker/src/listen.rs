@@ -1,17 +1,8 @@
 //! Accepts the connections of Restate.
 
-use std::{
-    future::Ready,
-    sync::Arc,
-    time::Duration,
-};
+use std::{future::Ready, sync::Arc, time::Duration};
 
-use hyper::{
-    Request, Uri,
-    body::Incoming,
-    server::conn::http2,
-    service::Service,
-};
+use hyper::{Request, Uri, body::Incoming, server::conn::http2, service::Service};
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
 use restate_sdk::hyper::HyperEndpoint;
 use tokio::{

@@ -2,13 +2,7 @@
 
 use std::time::Duration;
 
-use interlock_core::{
-    command::EffectStatus,
-    effects,
-    machine::Machine,
-    names::RunId,
-    run::Run,
-};
+use interlock_core::{command::EffectStatus, effects, machine::Machine, names::RunId, run::Run};
 use interlock_project::now_ms;
 use interlock_runner::due;
 use interlock_shared::SharedRuns;

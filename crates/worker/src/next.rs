@@ -45,7 +45,13 @@ mod tests {
 
     #[test]
     fn what_the_outbox_has_is_what_the_handler_reads() {
-        for next in [Next::Over, Next::Person, Next::Time, Next::Later, Next::Lost] {
+        for next in [
+            Next::Over,
+            Next::Person,
+            Next::Time,
+            Next::Later,
+            Next::Lost,
+        ] {
             assert_eq!(serde_json::to_string(&next).unwrap(), next.json());
             assert_eq!(serde_json::from_str::<Next>(next.json()).unwrap(), next);
         }

@@ -56,7 +56,9 @@ impl RunObject {
         match looked.0 {
             Look::Over => {}
             Look::Due { epoch } => {
-                ctx.object_client::<RunObjectClient>(key).carry(epoch).send();
+                ctx.object_client::<RunObjectClient>(key)
+                    .carry(epoch)
+                    .send();
             }
             Look::After { ms } => again(&ctx, Duration::from_millis(ms)),
         }
@@ -125,10 +127,7 @@ impl RunObject {
     }
 }
 
-fn standing(
-    shared: &Shared,
-    run: &RunId,
-) -> Result<Standing, interlock_store::StoreError> {
+fn standing(shared: &Shared, run: &RunId) -> Result<Standing, interlock_store::StoreError> {
     let carrier = shared.database().carrier(run)?;
     Ok(Standing {
         status: shared.status(run)?,

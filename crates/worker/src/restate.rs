@@ -6,10 +6,7 @@ use interlock_http::explained;
 use reqwest::{Client, RequestBuilder, Response, StatusCode, Url, header::CONTENT_TYPE};
 use serde_json::{Value, json};
 
-use crate::{
-    error::WorkerError,
-    settings::address,
-};
+use crate::{error::WorkerError, settings::address};
 
 /// Name of the object whose keys are runs.
 pub(crate) const OBJECT: &str = "Run";
@@ -54,8 +51,15 @@ impl Restate {
         let request = self.client.post(url).header(CONTENT_TYPE, JSON);
         let answer = request.body(next.to_owned()).send().await;
         // One that has ended, or of a Restate that has lost its data: nobody waits for it.
-        self.accepted(answer, &[StatusCode::NOT_FOUND, StatusCode::CONFLICT, StatusCode::GONE])
-            .await
+        self.accepted(
+            answer,
+            &[
+                StatusCode::NOT_FOUND,
+                StatusCode::CONFLICT,
+                StatusCode::GONE,
+            ],
+        )
+        .await
     }
 
     async fn accepted(
@@ -129,7 +133,8 @@ async fn accepted(
         place: place(base),
         what,
     };
-    let answer = answer.map_err(|error| failed(format!("cannot be reached: {}", explained(error))))?;
+    let answer =
+        answer.map_err(|error| failed(format!("cannot be reached: {}", explained(error))))?;
     let status = answer.status();
     if status.is_success() || also.contains(&status) {
         return Ok(status);

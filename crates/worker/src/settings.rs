@@ -86,7 +86,11 @@ mod tests {
 
     #[test]
     fn an_address_is_a_scheme_a_host_and_a_port() {
-        for text in ["http://127.0.0.1:8080", "https://restate.example", "http://[::1]:1/"] {
+        for text in [
+            "http://127.0.0.1:8080",
+            "https://restate.example",
+            "http://[::1]:1/",
+        ] {
             address(text, "Restate").unwrap();
         }
         for text in [

@@ -1,12 +1,6 @@
 //! A worker: what its threads and handlers share, and how it begins and ends.
 
-use std::{
-    fmt, io,
-    net::SocketAddr,
-    sync::Arc,
-    thread,
-    time::Duration,
-};
+use std::{fmt, io, net::SocketAddr, sync::Arc, thread, time::Duration};
 
 use interlock_core::names::RunId;
 use interlock_project::Environment;

@@ -54,11 +54,7 @@ pub(crate) fn start(program: Beside, arguments: &[OsString]) -> Option<ExitCode>
 }
 
 /// Like [`start`], with the address of the database in the program's environment, where others cannot read it.
-fn start_with(
-    program: Beside,
-    arguments: &[OsString],
-    database: Option<&str>,
-) -> Option<ExitCode> {
+fn start_with(program: Beside, arguments: &[OsString], database: Option<&str>) -> Option<ExitCode> {
     let program = place()?.join(program.name());
     if !program.is_file() {
         return None;

@@ -73,7 +73,8 @@ fn an_abandoned_run_ends_its_programs_and_records_nothing_more() {
 #[test]
 fn a_run_that_only_waits_is_given_back_until_it_is_due() {
     let mut state = bash("exit 3", None);
-    state["retry"] = json!({"attempts": 2, "wait_ms": 600_000, "backoff": "1", "wait_max_ms": 600_000});
+    state["retry"] =
+        json!({"attempts": 2, "wait_ms": 600_000, "backoff": "1", "wait_max_ms": 600_000});
     let room = Room::new(machine("a", json!({"a": state})));
     let halt = carried(&room, false).drive(&room.machine).unwrap();
     let Halt::Waiting(until) = halt else {
@@ -91,11 +92,17 @@ fn the_log_says_whether_effects_were_interrupted_and_not_the_lock_of_this_machin
     };
     // The carrier before was lost on another machine: nothing here tells of it.
     let room = waits();
-    assert_eq!(carried(&room, true).drive(&room.machine).unwrap(), Halt::Over);
+    assert_eq!(
+        carried(&room, true).drive(&room.machine).unwrap(),
+        Halt::Over
+    );
     assert_eq!((losses(&room), room.read("order")), (1, "ran\n".to_owned()));
     // Another machine has carried the run to its next effect since this one was lost.
     let room = waits();
     drop(room.host());
-    assert_eq!(carried(&room, false).drive(&room.machine).unwrap(), Halt::Over);
+    assert_eq!(
+        carried(&room, false).drive(&room.machine).unwrap(),
+        Halt::Over
+    );
     assert_eq!((losses(&room), room.read("order")), (0, "ran\n".to_owned()));
 }

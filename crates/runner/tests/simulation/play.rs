@@ -118,6 +118,7 @@ impl Schedule<'_> {
                 }
                 Halt::Over => return self.check_end(world),
                 Halt::Standing => self.unblock(world)?,
+                Halt::Waiting(_) => return Err("the world never rests".to_owned()),
             };
             has_died = died(tell(machine, world, &ask))?;
         }

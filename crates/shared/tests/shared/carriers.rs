@@ -64,14 +64,25 @@ fn a_run_has_one_carrier_and_a_repeated_claim_is_the_same() {
     assert_eq!(again, Claimed::Already);
     for epoch in [0, 1] {
         let held = database.claim(&run, &claim("b", epoch, LEASE)).unwrap();
-        assert!(matches!(held, Claimed::Held { left } if left <= LEASE), "{held:?}");
+        assert!(
+            matches!(held, Claimed::Held { left } if left <= LEASE),
+            "{held:?}"
+        );
     }
     assert_eq!(database.carrier(&run).unwrap().holder.as_deref(), Some("a"));
     assert!(database.renew(&run, 1, LEASE).unwrap());
     assert!(!database.renew(&run, 0, LEASE).unwrap());
 
-    assert!(database.give_back(&run, 1, GivenBack::Whole, ("\"person\"", None)).unwrap());
-    assert!(!database.give_back(&run, 1, GivenBack::Whole, ("\"over\"", None)).unwrap());
+    assert!(
+        database
+            .give_back(&run, 1, GivenBack::Whole, ("\"person\"", None))
+            .unwrap()
+    );
+    assert!(
+        !database
+            .give_back(&run, 1, GivenBack::Whole, ("\"over\"", None))
+            .unwrap()
+    );
     assert_eq!(messages(database), [told("of-a-0", "\"person\"")]);
     assert_eq!(database.carrier(&run).unwrap().holder, None);
     // Whoever was late has nothing to claim, and the next carrier learns that nothing was interrupted.
@@ -108,7 +119,11 @@ fn a_lease_that_has_ended_is_not_renewed_and_its_run_is_woken_once() {
     };
     assert_eq!(taken, second);
     // What the first still gives back or appends changes nothing.
-    assert!(!database.give_back(&run, 1, GivenBack::Whole, ("\"over\"", None)).unwrap());
+    assert!(
+        !database
+            .give_back(&run, 1, GivenBack::Whole, ("\"over\"", None))
+            .unwrap()
+    );
     let mut log = runs.open_run(&run).unwrap();
     log.carry(1);
     let refused = log.append_command(2, NOW, &[pause(9)], None).unwrap_err();
@@ -132,7 +147,16 @@ fn a_carrier_that_was_interrupted_says_so_to_the_next() {
     let given = database.give_back(&run, 1, GivenBack::Interrupted, ("\"later\"", None));
     assert!(given.unwrap());
     let taken = database.claim(&run, &claim("b", 1, LEASE)).unwrap();
-    assert!(matches!(taken, Claimed::Taken { is_interrupted: true, .. }), "{taken:?}");
+    assert!(
+        matches!(
+            taken,
+            Claimed::Taken {
+                is_interrupted: true,
+                ..
+            }
+        ),
+        "{taken:?}"
+    );
 }
 
 #[test]
@@ -154,7 +178,7 @@ fn a_run_that_the_engine_has_forgotten_is_woken_again() {
     database.set_due(&run, 2, Some(Duration::ZERO)).unwrap();
     assert_eq!(database.wake_overdue().unwrap(), none);
     late(2);
-    assert_eq!(database.wake_overdue().unwrap(), [run.clone()]);
+    assert_eq!(database.wake_overdue().unwrap(), std::slice::from_ref(&run));
     // It waits for its delivery, and then for another minute.
     late(2);
     assert_eq!(database.wake_overdue().unwrap(), none);
@@ -166,7 +190,7 @@ fn a_run_that_the_engine_has_forgotten_is_woken_again() {
     late(2);
     // Whoever looked at it before something happened to it says nothing about it.
     database.set_due(&run, 1, None).unwrap();
-    assert_eq!(database.wake_overdue().unwrap(), [run.clone()]);
+    assert_eq!(database.wake_overdue().unwrap(), std::slice::from_ref(&run));
     for row in database.outbox().unwrap() {
         database.delivered(&row).unwrap();
     }
@@ -174,7 +198,9 @@ fn a_run_that_the_engine_has_forgotten_is_woken_again() {
     late(2);
     assert_eq!(database.wake_overdue().unwrap(), none);
     let due = Some(Duration::from_secs(3600));
-    database.give_back(&run, 1, GivenBack::Whole, ("\"time\"", due)).unwrap();
+    database
+        .give_back(&run, 1, GivenBack::Whole, ("\"time\"", due))
+        .unwrap();
     assert_eq!(database.wake_overdue().unwrap(), none);
 }
 
@@ -187,7 +213,9 @@ fn a_row_of_the_outbox_that_was_written_anew_is_not_deleted() {
     let database = runs.database();
     let expire = |epoch| {
         database.claim(&run, &claim("a", epoch, NONE)).unwrap();
-        until("the lease has ended", || !database.expire().unwrap().is_empty());
+        until("the lease has ended", || {
+            !database.expire().unwrap().is_empty()
+        });
     };
     let wakes = || {
         let mut rows = database.outbox().unwrap();
@@ -218,7 +246,9 @@ fn what_makes_a_durable_run_due_stands_in_the_outbox_and_a_guarded_run_never_doe
         messages(&fleet.acme).into_iter().map(reason).collect()
     };
     let guarded = fleet.served.run(&ana);
-    fleet.served.decide(&ana, &guarded, "p1", json!({ "pause": {} }));
+    fleet
+        .served
+        .decide(&ana, &guarded, "p1", json!({ "pause": {} }));
     assert!(reasons().is_empty());
     let text = "start-at: a\nstates:\n  a: {tool: bash, arguments: {command: echo}}\n";
     let body = json!({ "workflow": { "name": "steps.yaml", "text": text } });
@@ -231,12 +261,22 @@ fn what_makes_a_durable_run_due_stands_in_the_outbox_and_a_guarded_run_never_doe
     assert_eq!(start(), run);
     assert_eq!(reasons(), ["start"]);
     // One row for each run, however many commands there were.
-    fleet.served.decide(&ana, &run, &new_name("c"), json!({ "pause": {} }));
-    fleet.served.decide(&ana, &run, &new_name("c"), json!({ "resume": { "changes": [] } }));
+    fleet
+        .served
+        .decide(&ana, &run, &new_name("c"), json!({ "pause": {} }));
+    fleet.served.decide(
+        &ana,
+        &run,
+        &new_name("c"),
+        json!({ "resume": { "changes": [] } }),
+    );
     assert_eq!(reasons(), ["command"]);
     let view = fleet.served.get(&ana, &format!("/v1/runs/{run}")).json();
     assert_eq!(view["report"]["status"], "running", "{view}");
     // No path of the server is in the log.
-    let events = fleet.served.get(&ana, &format!("/v1/runs/{run}/events?from=0")).text;
+    let events = fleet
+        .served
+        .get(&ana, &format!("/v1/runs/{run}/events?from=0"))
+        .text;
     assert!(events.contains("@run/files"), "{events}");
 }

@@ -72,7 +72,8 @@ fn tenants_see_nothing_of_each_other() {
     let claimed = database.claim(foreign.run(), &claim);
     assert!(matches!(claimed, Err(SharedError::NoRun { .. })));
     their_runs.database().claim(foreign.run(), &claim).unwrap();
-    let given_back = database.give_back(foreign.run(), 1, GivenBack::Interrupted, ("\"lost\"", None));
+    let given_back =
+        database.give_back(foreign.run(), 1, GivenBack::Interrupted, ("\"lost\"", None));
     assert!(!given_back.unwrap());
     assert!(!database.renew(foreign.run(), 1, claim.lease).unwrap());
     assert!(database.expire().unwrap().is_empty());

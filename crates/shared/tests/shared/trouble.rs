@@ -124,7 +124,9 @@ fn an_older_log_is_migrated_with_its_runs_and_a_newer_one_is_refused() {
     own.sql(
         "DROP TABLE interlock.messages, interlock.outputs, interlock.tokens, interlock.starts, \
          interlock.audit, interlock.audit_heads, interlock.bundles, \
-         interlock.people, interlock.votes, interlock.identities, interlock.exchanged; \
+         interlock.people, interlock.votes, interlock.identities, interlock.exchanged, \
+         interlock.outbox; \
+         ALTER TABLE interlock.runs DROP COLUMN lease_until, DROP COLUMN awakeable, DROP COLUMN due; \
          ALTER TABLE interlock.commands DROP COLUMN subject, DROP COLUMN role, DROP COLUMN drives; \
          DELETE FROM interlock.migrations WHERE format > 1",
     );

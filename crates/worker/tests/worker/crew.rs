@@ -122,7 +122,10 @@ impl Crew {
     /// Starts a run of a workflow and returns its id.
     pub(crate) fn start(&self, name: &str, text: &str) -> String {
         let body = json!({ "workflow": { "name": name, "text": text } });
-        let posted = self.fleet.served.post(&self.ana, "/v1/runs", &new_name("k"), &body);
+        let posted = self
+            .fleet
+            .served
+            .post(&self.ana, "/v1/runs", &new_name("k"), &body);
         assert_eq!(posted.status, 200, "{posted:?}");
         posted.json()["run"].as_str().unwrap().to_owned()
     }
@@ -225,7 +228,8 @@ impl Worker {
     /// Returns whether it has said something.
     pub(crate) fn has_said(&self, event: &str, is_so: impl Fn(&Value) -> bool) -> bool {
         let said = self.said();
-        said.iter().any(|note| note["event"] == event && is_so(note))
+        said.iter()
+            .any(|note| note["event"] == event && is_so(note))
     }
 
     pub(crate) fn signal(&self, signal: &str) {
@@ -255,7 +259,12 @@ impl Drop for Worker {
     fn drop(&mut self) {
         self.kill();
         if thread::panicking() {
-            println!("worker {}: {:#?}\n{}", self.port, self.said(), self.errors());
+            println!(
+                "worker {}: {:#?}\n{}",
+                self.port,
+                self.said(),
+                self.errors()
+            );
         }
     }
 }

@@ -48,7 +48,9 @@ fn an_interrupted_step_that_may_have_written_waits_for_a_person() {
     first.kill();
     crew.kill_program(0);
     until("the other has taken the run over, and waits", || {
-        second.has_said("ended", |note| note["epoch"] == 2 && note["next"] == "person")
+        second.has_said("ended", |note| {
+            note["epoch"] == 2 && note["next"] == "person"
+        })
     });
     assert!(second.has_said("taken", is_takeover));
     assert_eq!(crew.lines("journal"), ["one", "begin"]);

@@ -25,7 +25,8 @@ fn commands() -> Vec<String> {
 /// Returns the options that a text names.
 fn options(text: &str) -> BTreeSet<String> {
     let words = text.split(|c: char| !(c.is_ascii_lowercase() || c == '-'));
-    let words = words.filter(|word| word.starts_with("--") && word.chars().any(char::is_alphabetic));
+    let words =
+        words.filter(|word| word.starts_with("--") && word.chars().any(char::is_alphabetic));
     words.map(str::to_owned).collect()
 }
 
@@ -64,7 +65,9 @@ fn the_page_of_workers_is_true() {
     let (worker, run) = (worker.unwrap(), run.unwrap());
     crew.until_status(&run, "completed");
     assert_eq!(crew.lines("journal"), ["tested"]);
-    until("the run is given back", || worker.has_said("ended", |_| true));
+    until("the run is given back", || {
+        worker.has_said("ended", |_| true)
+    });
     // Every object has the keys of the page about JSON, and no other.
     for note in worker.said() {
         let keys: Vec<&String> = note.as_object().unwrap().keys().collect();

@@ -26,7 +26,12 @@ fn unsigned(port: u16, path: &str) -> String {
     let mut command = Command::new("curl");
     command
         .args(["-sS", "--http2-prior-knowledge", "-o", "/dev/null"])
-        .args(["-w", "%{http_code}", "-H", "accept: application/vnd.restate.endpointmanifest.v4+json"])
+        .args([
+            "-w",
+            "%{http_code}",
+            "-H",
+            "accept: application/vnd.restate.endpointmanifest.v4+json",
+        ])
         .arg(format!("http://127.0.0.1:{port}{path}"));
     String::from_utf8(command.output().unwrap().stdout).unwrap()
 }
@@ -42,10 +47,18 @@ fn a_request_that_restate_has_not_signed_is_refused() {
     let Some(restate) = Restate::start_with(Some(&key)) else {
         return;
     };
-    let Some(crew) = Crew::with(restate) else { return };
+    let Some(crew) = Crew::with(restate) else {
+        return;
+    };
     let public = crew.restate.public_key();
     let worker = crew.worker_of(30, "", &["--identity-key", &public]);
-    for path in ["/discover", "/invoke/Run/wake", "/invoke/Run/carry", "/", "/x"] {
+    for path in [
+        "/discover",
+        "/invoke/Run/wake",
+        "/invoke/Run/carry",
+        "/",
+        "/x",
+    ] {
         assert_eq!(unsigned(worker.port, path), "401", "{path}");
     }
     // Restate's own are accepted.
@@ -80,7 +93,11 @@ fn a_key_of_another_tenant_is_no_run_of_these_workers() {
     let _worker = crew.worker(30);
     let run = crew.start("steps.yaml", &crate::runs::steps(&["one"]));
     crew.until_status(&run, "completed");
-    for key in [format!("other%2F{run}"), "acme%2F..".to_owned(), run.clone()] {
+    for key in [
+        format!("other%2F{run}"),
+        "acme%2F..".to_owned(),
+        run.clone(),
+    ] {
         let reply = crew.restate.call_key(&key, "standing", &Value::Null);
         assert_eq!(reply.status, 404, "{key}: {reply:?}");
         let reply = crew.restate.call_key(&key, "wake", &json!("x"));
@@ -95,10 +112,8 @@ fn what_is_not_safe_or_not_whole_is_refused_with_a_sentence() {
     let words = crew.fleet.server.words(&crew.fleet.name, ROLE);
     let project = crew.project().display().to_string();
     let refused = |options: &[&str]| -> (i32, String) {
-        let Output { status, stderr, .. } = program(home.path(), &words)
-            .args(options)
-            .output()
-            .unwrap();
+        let Output { status, stderr, .. } =
+            program(home.path(), &words).args(options).output().unwrap();
         let said = String::from_utf8(stderr).unwrap();
         assert!(!said.contains(&format!("password={ROLE}")), "{said}");
         (status.code().unwrap(), said)
@@ -107,20 +122,44 @@ fn what_is_not_safe_or_not_whole_is_refused_with_a_sentence() {
     let elsewhere = format!("0.0.0.0:{port}");
     let cases: [(&[&str], i32, &str); 7] = [
         (&[], 1, "--project"),
-        (&["--project", &project, "--listen", &elsewhere], 1, "--identity-key"),
         (
-            &["--project", &project, "--restate", "http://restate.example:8080"],
+            &["--project", &project, "--listen", &elsewhere],
             1,
             "--identity-key",
         ),
         (
-            &["--project", &project, "--listen", "127.0.0.1:0", "--restate-admin", "http://restate.example:9070"],
+            &[
+                "--project",
+                &project,
+                "--restate",
+                "http://restate.example:8080",
+            ],
+            1,
+            "--identity-key",
+        ),
+        (
+            &[
+                "--project",
+                &project,
+                "--listen",
+                "127.0.0.1:0",
+                "--restate-admin",
+                "http://restate.example:9070",
+            ],
             1,
             "another machine",
         ),
-        (&["--project", &project, "--identity-key", "x"], 1, "publickeyv1_"),
+        (
+            &["--project", &project, "--identity-key", "x"],
+            1,
+            "publickeyv1_",
+        ),
         (&["--project", &project, "--lease", "1"], 2, "--lease"),
-        (&["--project", &project, "--tenant", "none"], 1, "has no tenant"),
+        (
+            &["--project", &project, "--tenant", "none"],
+            1,
+            "has no tenant",
+        ),
     ];
     for (options, code, named) in cases {
         let (found, said) = refused(options);
@@ -142,7 +181,10 @@ fn a_run_that_cannot_be_carried_here_is_left_as_it_is() {
     let events = crew.events(&run).len();
     until("it is given back", || {
         worker.has_said("ended", |note| {
-            note["next"] == "later" && note["why"].as_str().is_some_and(|why| why.contains("model"))
+            note["next"] == "later"
+                && note["why"]
+                    .as_str()
+                    .is_some_and(|why| why.contains("model"))
         })
     });
     assert_eq!(crew.events(&run).len(), events);

@@ -76,7 +76,8 @@ impl Restate {
     fn wait(&self) {
         until("Restate answers", || {
             let is_ok = |port, path| {
-                let request = format!("GET {path} HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n");
+                let request =
+                    format!("GET {path} HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n");
                 let reply = send_to(&format!("127.0.0.1:{port}"), &request);
                 reply.is_some_and(|reply| reply.status == 200)
             };
@@ -148,8 +149,14 @@ fn run(base: &Path, (ingress, admin, node): (u16, u16, u16), key: Option<&Path>)
         .env_clear()
         .env("DO_NOT_TRACK", "1")
         .env("RESTATE_BIND_ADDRESS", format!("127.0.0.1:{node}"))
-        .env("RESTATE_ADVERTISED_ADDRESS", format!("http://127.0.0.1:{node}"))
-        .env("RESTATE_INGRESS__BIND_ADDRESS", format!("127.0.0.1:{ingress}"))
+        .env(
+            "RESTATE_ADVERTISED_ADDRESS",
+            format!("http://127.0.0.1:{node}"),
+        )
+        .env(
+            "RESTATE_INGRESS__BIND_ADDRESS",
+            format!("127.0.0.1:{ingress}"),
+        )
         .env("RESTATE_ADMIN__BIND_ADDRESS", format!("127.0.0.1:{admin}"))
         .env("RESTATE_DEFAULT_NUM_PARTITIONS", "2")
         .env("RESTATE_ROCKSDB_TOTAL_MEMORY_SIZE", "64 MB");
@@ -157,6 +164,9 @@ fn run(base: &Path, (ingress, admin, node): (u16, u16, u16), key: Option<&Path>)
         command.env("RESTATE_REQUEST_IDENTITY_PRIVATE_KEY_PEM_FILE", key);
     }
     let log = File::create(base.join("log")).unwrap();
-    command.stdin(Stdio::null()).stdout(log).stderr(Stdio::null());
+    command
+        .stdin(Stdio::null())
+        .stdout(log)
+        .stderr(Stdio::null());
     command.process_group(0).spawn().unwrap()
 }

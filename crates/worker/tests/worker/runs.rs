@@ -87,7 +87,8 @@ fn a_pipeline_waits_for_a_person_and_goes_on_after_the_answer() {
     let answered = crew.fleet.served.answer(&ben, &run, request, &view["seq"]);
     assert_eq!(answered.json()["verdict"], "accepted", "{answered:?}");
     crew.until_status(&run, "completed");
-    assert!(worker.has_said("taken", |note| note["epoch"] == 2 && note["interrupted"] == false));
+    assert!(worker.has_said("taken", |note| note["epoch"] == 2
+        && note["interrupted"] == false));
     crew.fleet.verified(&run);
 }
 

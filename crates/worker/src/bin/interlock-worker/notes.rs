@@ -63,7 +63,10 @@ fn text(note: &Note) -> String {
             let next = json!(next);
             let next = next.as_str().unwrap_or_default();
             let why = why.as_ref().map(|why| format!(": {why}"));
-            format!("run {run}: ended here, epoch {epoch}, next: {next}{}", why.unwrap_or_default())
+            format!(
+                "run {run}: ended here, epoch {epoch}, next: {next}{}",
+                why.unwrap_or_default()
+            )
         }
         Note::Trouble { what } => what.clone(),
         _ => String::new(),
