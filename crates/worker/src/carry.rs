@@ -15,7 +15,8 @@ use interlock_store::{EventLog as _, RunLog, RunStore as _, Runs as _, StoreErro
 use crate::{
     lease::Held,
     next::{LATER_AFTER, Next},
-    worker::{Note, Shared},
+    note::Note,
+    shared::Shared,
 };
 
 /// What follows for a run that cannot go on here now.

@@ -13,23 +13,27 @@
 //! **Invariant.** What Restate repeats, delays or forgets changes no run twice. Before its lease ends, by the clock of this
 //! machine alone, a carrier has ended everything that it has started.
 
+mod begin;
 mod carry;
 mod error;
 mod lease;
 mod listen;
 mod look;
 mod next;
+mod note;
 mod object;
 mod outbox;
 mod projects;
 mod restate;
 mod settings;
+mod shared;
 mod ticks;
 mod worker;
 
 pub use error::WorkerError;
 pub use next::Next;
+pub use note::Note;
 pub use projects::Projects;
 pub use restate::register;
 pub use settings::{LEASE_MAX, LEASE_MIN, SLOTS_MAX, WorkerSettings};
-pub use worker::{Note, Stopper, work};
+pub use worker::{Stopper, work};

@@ -8,9 +8,10 @@ use restate_sdk::prelude::*;
 use serde::{Deserialize, Serialize};
 
 use crate::{
+    begin::{Begun, begin},
     look::{Look, look},
     next::{LATER_AFTER, Next},
-    worker::{Begun, Shared},
+    shared::Shared,
 };
 
 /// Delay before a run is tried again for which there is no slot.
@@ -74,7 +75,7 @@ impl RunObject {
         let shared = Arc::clone(&self.shared);
         let begun = ctx
             .run(|| async move {
-                let begun = blocking(move || shared.begin(&run, epoch, awakeable)).await?;
+                let begun = blocking(move || begin(&shared, &run, epoch, awakeable)).await?;
                 Ok(Json(begun))
             })
             .name("begin")

@@ -8,11 +8,7 @@ use tokio::{
     time::{Instant, sleep, timeout},
 };
 
-use crate::{
-    error::WorkerError,
-    restate::Restate,
-    worker::{Note, Shared},
-};
+use crate::{error::WorkerError, note::Note, restate::Restate, shared::Shared};
 
 /// How often the outbox is looked at.
 const LOOK: Duration = Duration::from_millis(200);

@@ -1,78 +1,31 @@
-//! A worker: what its threads and handlers share, and how it begins and ends.
+//! A worker: how it begins and ends.
 
-use std::{fmt, io, net::SocketAddr, sync::Arc, thread, time::Duration};
+use std::{io, sync::Arc, thread, time::Duration};
 
-use interlock_core::names::RunId;
-use interlock_project::Environment;
-use interlock_shared::{Claim, Claimed, Database, SharedError, SharedRuns};
-use interlock_store::{EventLog as _, RunStore as _, StoreError, random_word};
+use interlock_shared::{Database, SharedRuns};
+use interlock_store::random_word;
 use restate_sdk::{endpoint::Endpoint, hyper::HyperEndpoint};
-use serde::{Deserialize, Serialize};
 use tokio::{
     net::TcpListener,
     sync::{Notify, watch},
 };
 
 use crate::{
-    carry::{Term, carry},
     error::WorkerError,
-    lease::{Held, Leases},
+    lease::Leases,
     listen,
-    next::Next,
+    note::Note,
     object::RunObject,
     outbox,
-    projects::Projects,
     restate::{Restate, register},
     settings::WorkerSettings,
-    ticks::ticks,
+    shared::Shared,
 };
 
 /// How long the programs of all runs have to end when the worker is stopped.
 const END_TIME: Duration = Duration::from_secs(15);
 /// Maximum number of threads that wait for the database.
 const THREADS_MAX: usize = 64;
-/// Stack size of a thread that carries a run: it parses schemas and decides.
-const STACK_BYTES: usize = 8 * 1024 * 1024;
-
-/// What a worker reports.
-#[derive(Debug, Clone, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum Note {
-    /// Restate's requests are accepted.
-    Ready {
-        /// The address that is listened on.
-        address: SocketAddr,
-        /// The name of this worker in the log.
-        holder: String,
-    },
-    /// A run is carried here.
-    Taken {
-        /// The run.
-        run: String,
-        /// The epoch.
-        epoch: u64,
-        /// Whether the previous carrier was lost.
-        is_interrupted: bool,
-    },
-    /// A run is no longer carried here.
-    Ended {
-        /// The run.
-        run: String,
-        /// The epoch.
-        epoch: u64,
-        /// What follows.
-        next: Next,
-        /// Why it could not go on here.
-        why: Option<String>,
-    },
-    /// Something fails, and is tried again.
-    Trouble {
-        /// What fails.
-        what: String,
-    },
-}
-
-type Report = Box<dyn Fn(&Note) + Send + Sync>;
 
 /// Stops a worker from another thread. Clones stop the same one.
 #[derive(Debug, Clone)]
@@ -88,139 +41,6 @@ impl Stopper {
     /// Stops the worker: it ends the programs of its runs and gives the runs back.
     pub fn stop(&self) {
         self.0.send_replace(true);
-    }
-}
-
-/// What the threads and handlers of a worker share.
-pub(crate) struct Shared {
-    runs: SharedRuns,
-    projects: Projects,
-    environment: Environment,
-    leases: Arc<Leases>,
-    holder: String,
-    report: Report,
-    nudge: Notify,
-}
-
-impl fmt::Debug for Shared {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Shared")
-            .field("runs", &self.runs)
-            .field("holder", &self.holder)
-            .finish_non_exhaustive()
-    }
-}
-
-/// The answer to a request to carry a run.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub(crate) enum Begun {
-    /// It is carried, and the awakeable is told when that has ended.
-    Carried,
-    /// Somebody else carries it, for so many milliseconds yet.
-    Held {
-        /// The milliseconds.
-        ms: u64,
-    },
-    /// It has had another carrier since.
-    Stale,
-    /// Too many runs are carried here.
-    NoSlot,
-}
-
-impl Shared {
-    pub(crate) const fn runs(&self) -> &SharedRuns {
-        &self.runs
-    }
-
-    pub(crate) fn database(&self) -> &Database {
-        self.runs.database()
-    }
-
-    pub(crate) const fn projects(&self) -> &Projects {
-        &self.projects
-    }
-
-    pub(crate) const fn environment(&self) -> &Environment {
-        &self.environment
-    }
-
-    pub(crate) fn note(&self, note: &Note) {
-        (self.report)(note);
-    }
-
-    /// Has the outbox looked at now.
-    pub(crate) fn nudge(&self) {
-        self.nudge.notify_one();
-    }
-
-    /// Waits until the outbox is to be looked at.
-    pub(crate) async fn nudged(&self) {
-        self.nudge.notified().await;
-    }
-
-    /// Returns the status of a run.
-    pub(crate) fn status(&self, run: &RunId) -> Result<String, StoreError> {
-        let log = self.runs.open_run(run)?;
-        let folded = log.load()?;
-        let machine = log.machine_of(&folded)?;
-        let status = interlock_view::report::status(&machine, &folded);
-        Ok(status.as_str().to_owned())
-    }
-
-    /// Claims a run whose last carrier had `epoch`, and begins to carry it in a thread of its own.
-    pub(crate) fn begin(
-        self: &Arc<Self>,
-        run: &RunId,
-        epoch: u64,
-        awakeable: String,
-    ) -> Result<Begun, SharedError> {
-        let Some(held) = self.leases.reserve(run) else {
-            // It is tried again, and not forgotten meanwhile.
-            let seq = self.database().carrier(run)?.seq;
-            self.database().set_due(run, seq, Some(Duration::ZERO))?;
-            return Ok(Begun::NoSlot);
-        };
-        // Taken before the request: the lease lasts at least so long.
-        let at = ticks();
-        let claim = Claim {
-            holder: self.holder.clone(),
-            epoch,
-            awakeable,
-            lease: self.leases.lease(),
-        };
-        match self.database().claim(run, &claim)? {
-            Claimed::Taken {
-                epoch,
-                is_interrupted,
-            } => {
-                held.begin(epoch, at);
-                let term = Term {
-                    epoch,
-                    is_interrupted,
-                };
-                self.start(run, held, term)?;
-                Ok(Begun::Carried)
-            }
-            Claimed::Already => Ok(Begun::Carried),
-            Claimed::Held { left } => Ok(Begun::Held {
-                ms: u64::try_from(left.as_millis()).unwrap_or(u64::MAX),
-            }),
-            Claimed::Stale => Ok(Begun::Stale),
-        }
-    }
-
-    fn start(self: &Arc<Self>, run: &RunId, held: Held, term: Term) -> Result<(), SharedError> {
-        let (shared, id) = (Arc::clone(self), run.clone());
-        let started = thread::Builder::new()
-            .name("carry".to_owned())
-            .stack_size(STACK_BYTES)
-            .spawn(move || carry(&shared, &id, held, term));
-        // The lease ends by itself, and another carrier says that effects were interrupted.
-        started.map(drop).map_err(|error| SharedError::Failed {
-            place: self.database().place().to_owned(),
-            what: format!("no thread for a run: {error}"),
-        })
     }
 }
 
