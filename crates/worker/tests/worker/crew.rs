@@ -2,9 +2,9 @@
 
 use std::{
     fs::{self, File},
-    io::{BufRead as _, BufReader},
+    io::{BufRead as _, BufReader, Read as _},
     path::{Path, PathBuf},
-    process::{Child, Command, ExitStatus, Output, Stdio},
+    process::{Child, Command, ExitStatus, Stdio},
     sync::{Arc, Mutex},
     thread,
 };
@@ -80,10 +80,10 @@ impl Crew {
         Worker::start(command, &home, port)
     }
 
-    /// Starts a worker that ends at once.
-    pub(crate) fn refused_worker(&self, options: &[&str]) -> Output {
+    /// Starts a worker that must end by itself; returns its exit code and what it has written to standard error.
+    pub(crate) fn refused_worker(&self, options: &[&str]) -> (Option<i32>, String) {
         let (mut command, _) = self.command(self.proxy.add());
-        command.args(options).output().unwrap()
+        refused(command.args(options))
     }
 
     fn command(&self, port: u16) -> (Command, PathBuf) {
@@ -174,6 +174,31 @@ pub(crate) fn program(home: &Path, words: &str) -> Command {
         .env("INTERLOCK_DATABASE", words)
         .env("INTERLOCK_TENANT", "acme");
     command
+}
+
+/// Starts a program that must end by itself; returns its exit code and what it has written to standard error.
+pub(crate) fn refused(command: &mut Command) -> (Option<i32>, String) {
+    let command = command.stdout(Stdio::null()).stderr(Stdio::piped());
+    let mut process = Ending(command.spawn().unwrap());
+    let mut ended = None;
+    until("the worker ends", || {
+        ended = process.0.try_wait().unwrap();
+        ended.is_some()
+    });
+    let mut said = String::new();
+    let mut errors = process.0.stderr.take().unwrap();
+    errors.read_to_string(&mut said).unwrap();
+    (ended.unwrap().code(), said)
+}
+
+/// A process that is killed when dropped.
+struct Ending(Child);
+
+impl Drop for Ending {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
 }
 
 /// A worker; killed when dropped.

@@ -1,16 +1,13 @@
 //! What workers refuse: requests that Restate has not signed, and options that are not safe.
 
-use std::{
-    fs,
-    process::{Command, Output},
-};
+use std::{fs, process::Command};
 
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
 use crate::{
     cluster::until,
-    crew::{Crew, Worker, program},
+    crew::{self, Crew, Worker, program},
     restate::{Restate, free_port},
     server::ROLE,
 };
@@ -70,9 +67,8 @@ fn a_request_that_restate_has_not_signed_is_refused() {
 fn workers_with_the_key_of_another_restate_are_not_registered() {
     let Some(crew) = Crew::new() else { return };
     let key = "publickeyv1_w7YHemBctH5Ck2nQRQ47iBBqhNHy4FV7t2Usbye2A6f";
-    let ended = crew.refused_worker(&["--identity-key", key]);
-    assert_eq!(ended.status.code(), Some(1));
-    let said = String::from_utf8(ended.stderr).unwrap();
+    let (code, said) = crew.refused_worker(&["--identity-key", key]);
+    assert_eq!(code, Some(1), "{said}");
     assert!(said.contains("401"), "{said}");
 }
 
@@ -112,11 +108,10 @@ fn what_is_not_safe_or_not_whole_is_refused_with_a_sentence() {
     let words = crew.fleet.server.words(&crew.fleet.name, ROLE);
     let project = crew.project().display().to_string();
     let refused = |options: &[&str]| -> (i32, String) {
-        let Output { status, stderr, .. } =
-            program(home.path(), &words).args(options).output().unwrap();
-        let said = String::from_utf8(stderr).unwrap();
+        let mut command = program(home.path(), &words);
+        let (code, said) = crew::refused(command.args(options));
         assert!(!said.contains(&format!("password={ROLE}")), "{said}");
-        (status.code().unwrap(), said)
+        (code.unwrap(), said)
     };
     let port = free_port().to_string();
     let elsewhere = format!("0.0.0.0:{port}");
