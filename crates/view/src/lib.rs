@@ -8,6 +8,7 @@ pub mod briefing;
 pub mod checks;
 pub mod narrator;
 pub mod report;
+pub mod review;
 
 pub use briefing::{briefing, briefing_as, notice, taught, taught_as, teach, teach_as};
 pub use checks::{Check, CheckOutcome, checks};

@@ -4,6 +4,7 @@
 //! order is part of the contract. Judges nothing.
 
 mod events;
+mod evidence;
 mod meaning;
 mod standing;
 mod states;
@@ -24,6 +25,7 @@ use serde::{
 };
 
 pub use events::{EventReport, Targets};
+pub use evidence::{EvidenceLine, evidence};
 pub use meaning::{Basis, Meaning, meaning, moves};
 pub use standing::{Standing, StandsFor, standing};
 pub use states::{StatePaths, state_paths};
