@@ -17,6 +17,8 @@ mod appends;
 mod audit_page;
 #[path = "shared/audited.rs"]
 mod audited;
+#[path = "shared/audited_people.rs"]
+mod audited_people;
 #[path = "shared/bundle_machines.rs"]
 mod bundle_machines;
 #[path = "shared/bundles.rs"]

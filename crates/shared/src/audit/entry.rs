@@ -10,7 +10,7 @@ use tokio_postgres::{
     types::{FromSql, ToSql, Type},
 };
 
-use super::line::hex;
+use super::{line::hex, vote::VoteCast};
 use crate::{
     database::Leased,
     error::{SharedError, failed},
@@ -22,9 +22,9 @@ pub(super) struct Subject {
     pub(super) kind: String,
     /// The run; empty if it is about none.
     pub(super) run: String,
-    /// The number of an event, of the events after a command, or the revision of a bundle.
+    /// The number of an event, of the events after a command, or the revision of a bundle or a policy.
     pub(super) n: i64,
-    /// The id of a command or a token.
+    /// The id of a command or a token, the name of a person, or the digest of a vote.
     pub(super) id: String,
     pub(super) at_ms: i64,
 }
@@ -45,12 +45,23 @@ const COMMAND: &str = "SELECT r.nr, command.digest, command.reply, command.seq, 
      JOIN interlock.commands AS command ON command.tenant = $1 AND command.run = r.run AND command.id = r.id";
 const TOKEN: &str = "SELECT r.nr, (extract(epoch FROM token.made_at) * 1000)::bigint, token.role, token.subject, \
      (extract(epoch FROM token.expires_at) * 1000)::bigint, \
-     (extract(epoch FROM token.revoked_at) * 1000)::bigint \
+     (extract(epoch FROM token.revoked_at) * 1000)::bigint, token.issuer, token.groups, token.one_run \
      FROM unnest($2, $3, $4, $5) AS r (run, n, id, nr) \
      JOIN interlock.tokens AS token ON token.tenant = $1 AND token.id = r.id";
 const BUNDLE: &str = "SELECT r.nr, (extract(epoch FROM bundle.published_at) * 1000)::bigint, bundle.name, \
      bundle.key, bundle.digest FROM unnest($2, $3, $4, $5) AS r (run, n, id, nr) \
      JOIN interlock.bundles AS bundle ON bundle.tenant = $1 AND bundle.revision = r.n";
+
+const POLICY: &str = "SELECT r.nr, (extract(epoch FROM people.loaded_at) * 1000)::bigint, people.loaded_by, \
+     sha256(convert_to(people.body, 'UTF8')) FROM unnest($2, $3, $4, $5) AS r (run, n, id, nr) \
+     JOIN interlock.people AS people ON people.tenant = $1 AND people.revision = r.n";
+const PERSON: &str = "SELECT r.nr, (extract(epoch FROM own.made_at) * 1000)::bigint, own.issuer, own.person \
+     FROM unnest($2, $3, $4, $5) AS r (run, n, id, nr) \
+     JOIN interlock.identities AS own ON own.tenant = $1 AND own.subject = r.id";
+const VOTE: &str = "SELECT r.nr, vote.at_ms, vote.request, vote.question, vote.subject, vote.groups, vote.yes, \
+     vote.note, vote.revision FROM unnest($2, $3, $4, $5) AS r (run, n, id, nr) \
+     JOIN interlock.votes AS vote ON vote.tenant = $1 AND vote.run = r.run \
+     AND encode(vote.digest, 'hex') = r.id";
 
 /// Returns how entries of a kind are read; `None`: there is no such kind.
 fn reader(kind: &str) -> Option<Reader> {
@@ -61,6 +72,9 @@ fn reader(kind: &str) -> Option<Reader> {
         "token_made" => (TOKEN, token_made),
         "token_revoked" => (TOKEN, token_revoked),
         "bundle_published" => (BUNDLE, bundle),
+        "policy_loaded" => (POLICY, policy),
+        "person_signed_in" => (PERSON, person),
+        "vote" => (VOTE, vote),
         _ => return None,
     };
     Some(reader)
@@ -185,6 +199,15 @@ struct Token<'a> {
     subject: &'a str,
     #[serde(skip_serializing_if = "Option::is_none")]
     expires_ms: Option<i64>,
+    /// The issuer whose ID token it was exchanged for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    issuer: Option<&'a str>,
+    /// The groups that the issuer has named.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    groups: Vec<&'a str>,
+    /// Whether it is for one run.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    one_run: bool,
 }
 
 #[derive(Serialize)]
@@ -195,6 +218,27 @@ struct BundlePublished<'a> {
     revision: i64,
     key: &'a str,
     digest: String,
+}
+
+#[derive(Serialize)]
+struct PolicyLoaded<'a> {
+    kind: &'static str,
+    at_ms: i64,
+    revision: i64,
+    by: &'a str,
+    /// The SHA-256 of the file.
+    sha256: String,
+}
+
+#[derive(Serialize)]
+struct PersonSignedIn<'a> {
+    kind: &'static str,
+    at_ms: i64,
+    issuer: &'a str,
+    /// The issuer's own id of the person.
+    person: &'a str,
+    /// The name that the person has from then on.
+    subject: &'a str,
 }
 
 fn run(subject: &Subject, fields: &Fields<'_>) -> Found {
@@ -257,6 +301,9 @@ fn token_made(subject: &Subject, fields: &Fields<'_>) -> Found {
             role: fields.get(2)?,
             subject: fields.get(3)?,
             expires_ms: Some(fields.get(4)?),
+            issuer: fields.get(6)?,
+            groups: fields.get::<&str>(7)?.split_whitespace().collect(),
+            one_run: fields.get(8)?,
         },
     )
 }
@@ -273,6 +320,9 @@ fn token_revoked(subject: &Subject, fields: &Fields<'_>) -> Found {
             role: fields.get(2)?,
             subject: fields.get(3)?,
             expires_ms: None,
+            issuer: None,
+            groups: Vec::new(),
+            one_run: false,
         },
     )
 }
@@ -287,6 +337,52 @@ fn bundle(subject: &Subject, fields: &Fields<'_>) -> Found {
             revision: subject.n,
             key: fields.get(3)?,
             digest: fields.hex(4)?,
+        },
+    )
+}
+
+fn policy(subject: &Subject, fields: &Fields<'_>) -> Found {
+    json(
+        fields,
+        &PolicyLoaded {
+            kind: "policy_loaded",
+            at_ms: fields.get(1)?,
+            revision: subject.n,
+            by: fields.get(2)?,
+            sha256: fields.hex(3)?,
+        },
+    )
+}
+
+fn person(subject: &Subject, fields: &Fields<'_>) -> Found {
+    json(
+        fields,
+        &PersonSignedIn {
+            kind: "person_signed_in",
+            at_ms: fields.get(1)?,
+            issuer: fields.get(2)?,
+            person: fields.get(3)?,
+            subject: &subject.id,
+        },
+    )
+}
+
+fn vote(subject: &Subject, fields: &Fields<'_>) -> Found {
+    let groups: &str = fields.get(5)?;
+    json(
+        fields,
+        &VoteCast {
+            kind: "vote".to_owned(),
+            at_ms: fields.get(1)?,
+            run: subject.run.clone(),
+            request: fields.get(2)?,
+            question: fields.hex(3)?,
+            subject: fields.get(4)?,
+            groups: groups.split_whitespace().map(str::to_owned).collect(),
+            yes: fields.get(6)?,
+            note: fields.get(7)?,
+            revision: fields.get(8)?,
+            digest: subject.id.clone(),
         },
     )
 }

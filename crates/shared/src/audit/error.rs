@@ -111,6 +111,11 @@ pub enum AuditRefusal {
         /// The number of the event.
         seq: u64,
     },
+    /// A vote is not what its digest says.
+    #[error(
+        "the vote of entry {0} is not what its digest says: it was changed in the database before it was signed"
+    )]
+    Vote(u64),
     /// There is no head at the end.
     #[error(
         "the file ends without a signed head: it was cut off after {0} entries, or was never signed"
@@ -168,6 +173,7 @@ impl AuditRefusal {
             Self::Doubled(_) => "doubled",
             Self::Moved(_) => "moved",
             Self::Event { .. } => "event_changed",
+            Self::Vote(_) => "vote_changed",
             Self::CutOff(_) => "cut_off",
             Self::AfterHead => "after_head",
             Self::Unsigned => "unsigned",

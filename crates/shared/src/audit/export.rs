@@ -22,6 +22,22 @@ use crate::{
 /// Maximum number of entries of one part.
 const PART: u64 = 128;
 
+/// Maximum number of heads that are listed.
+const HEADS_MAX: u64 = 20;
+
+/// A signed head.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct AuditHead {
+    /// The number of entries.
+    pub entries: u64,
+    /// The hash of the last one.
+    pub hash: String,
+    /// When it was signed, in milliseconds since 1970.
+    pub at_ms: u64,
+    /// The id of the key.
+    pub key: String,
+}
+
 /// Where an export begins.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum AuditFrom {
@@ -113,6 +129,31 @@ impl Database {
             head,
             stage: Stage::Begins,
         })
+    }
+
+    /// Returns the newest signed heads, the newest first.
+    ///
+    /// # Errors
+    /// The database cannot be read, or a head is none.
+    pub fn audit_heads(&self) -> Result<Vec<AuditHead>, SharedError> {
+        let rows = self.select(
+            "SELECT entries, key, head FROM interlock.audit_heads \
+             WHERE tenant = $1 ORDER BY entries DESC, key LIMIT $2",
+            vec![self.tenant().as_str().into(), HEADS_MAX.into()],
+        )?;
+        let head = |row| {
+            let found = Found::new(self, row);
+            let head: Vec<u8> = found.get(2)?;
+            let head: Head =
+                serde_json::from_slice(&head).map_err(|_| found.wrong("a head that is none"))?;
+            Ok(AuditHead {
+                entries: found.number(0)?,
+                hash: head.hash,
+                at_ms: head.at_ms,
+                key: found.get(1)?,
+            })
+        };
+        rows.into_iter().map(head).collect()
     }
 
     /// Returns the head with this number of entries and this key; without them, the last one.

@@ -43,7 +43,13 @@ const FRESH: &str = "WITH run AS ( \
      UNION ALL SELECT 'token_revoked', 4, '', 0, id, (extract(epoch FROM revoked_at) * 1000)::bigint \
      FROM interlock.tokens WHERE tenant = $1 AND revoked_at IS NOT NULL \
      UNION ALL SELECT 'bundle_published', 5, '', revision, '', \
-     (extract(epoch FROM published_at) * 1000)::bigint FROM interlock.bundles WHERE tenant = $1) \
+     (extract(epoch FROM published_at) * 1000)::bigint FROM interlock.bundles WHERE tenant = $1 \
+     UNION ALL SELECT 'policy_loaded', 6, '', revision, '', \
+     (extract(epoch FROM loaded_at) * 1000)::bigint FROM interlock.people WHERE tenant = $1 \
+     UNION ALL SELECT 'person_signed_in', 7, '', 0, subject, (extract(epoch FROM made_at) * 1000)::bigint \
+     FROM interlock.identities WHERE tenant = $1 \
+     UNION ALL SELECT 'vote', 8, run, 0, encode(digest, 'hex'), at_ms \
+     FROM interlock.votes WHERE tenant = $1) \
      SELECT kind, run, n, id, at_ms FROM fresh WHERE NOT EXISTS (SELECT 1 FROM interlock.audit AS entry \
      WHERE entry.tenant = $1 AND entry.kind = fresh.kind AND entry.run = fresh.run \
      AND entry.n = fresh.n AND entry.id = fresh.id) \

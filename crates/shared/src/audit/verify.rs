@@ -15,6 +15,7 @@ use super::{
     line::{
         Head, Header, Line, Signed, VERSION, beginning, digest_of, link, signature, signed_bytes,
     },
+    vote::VoteCast,
 };
 
 /// Maximum number of bytes of one line.
@@ -218,7 +219,7 @@ impl File {
         Ok(())
     }
 
-    /// Checks what an entry says of the chain of its run.
+    /// Checks what an entry says of the chain of its run, and the digest of a vote.
     fn content(&mut self, entry: &str, line: &Line) -> Result<(), AuditRefusal> {
         #[derive(Deserialize)]
         struct Kind {
@@ -233,6 +234,13 @@ impl File {
                 Ok(())
             }
             ("event", _) => self.event(&parsed(entry)?, line),
+            ("vote", _) => {
+                let vote: VoteCast = parsed(entry)?;
+                match vote.run == line.run && vote.fits(&self.header.tenant) {
+                    true => Ok(()),
+                    false => Err(AuditRefusal::Vote(line.seq)),
+                }
+            }
             _ => Ok(()),
         }
     }

@@ -15,7 +15,11 @@ use crate::{
 };
 
 /// Exports everything, or one run.
-fn exported(database: &Database, run: Option<&str>, key: Option<&Arc<SecretKey>>) -> String {
+pub(crate) fn exported(
+    database: &Database,
+    run: Option<&str>,
+    key: Option<&Arc<SecretKey>>,
+) -> String {
     let run = run.map(interlock_core::names::RunId::new);
     let mut export = database
         .audit(AuditFrom::Entry(0), run.as_ref(), key)
@@ -27,7 +31,7 @@ fn exported(database: &Database, run: Option<&str>, key: Option<&Arc<SecretKey>>
     String::from_utf8(bytes).unwrap()
 }
 
-fn expected(keys: &[PublicKey]) -> AuditExpected<'_> {
+pub(crate) fn expected(keys: &[PublicKey]) -> AuditExpected<'_> {
     AuditExpected {
         keys,
         from: 0,
@@ -37,7 +41,10 @@ fn expected(keys: &[PublicKey]) -> AuditExpected<'_> {
 }
 
 /// Checks a file; returns the code of the refusal.
-fn verified(text: &str, expected: &AuditExpected<'_>) -> Result<AuditVerified, &'static str> {
+pub(crate) fn verified(
+    text: &str,
+    expected: &AuditExpected<'_>,
+) -> Result<AuditVerified, &'static str> {
     verify_audit(&mut text.as_bytes(), expected).map_err(|wrong| wrong.refusal.code())
 }
 
@@ -59,7 +66,7 @@ fn something_happens(fleet: &Fleet<'_>) -> String {
 }
 
 /// Returns the lines of a file with what each is about.
-fn entries(text: &str) -> Vec<Value> {
+pub(crate) fn entries(text: &str) -> Vec<Value> {
     let lines = text.lines().map(|line| serde_json::from_str(line).unwrap());
     let entries = lines.filter_map(|line: Value| line.get("entry").cloned());
     entries.collect()
