@@ -1,4 +1,4 @@
-//! `console`: builds the console's page from its sources, and checks that the committed page is up to date.
+//! `console`: builds the pages of the consoles from their sources, and checks that the committed pages are up to date.
 
 use std::{collections::BTreeMap, fs, path::Path, process::ExitCode};
 
@@ -6,33 +6,59 @@ use anyhow::{Context as _, Result, bail};
 
 use crate::{arguments, npm, tools};
 
-/// Folder of the page's sources.
+/// Folder of the pages' sources.
 pub(crate) const WEB: &str = "crates/console/web";
-/// Folder of the built page, which the server embeds.
-const DIST: &str = "crates/console/dist";
-/// Folder of the build for the comparison.
-const COMPARED: &str = "target/console-dist";
 
-/// Checks the sources of the page, and builds it.
+/// A built page, which a server embeds.
+struct Page {
+    /// The variable that names the folder of a build.
+    variable: &'static str,
+    /// The folder of the built page.
+    dist: &'static str,
+    /// The folder of the build for the comparison.
+    compared: &'static str,
+}
+
+/// The console of one machine, and that of a team.
+const PAGES: [Page; 2] = [
+    Page {
+        variable: "CONSOLE_DIST",
+        dist: "crates/console/dist",
+        compared: "target/console-dist",
+    },
+    Page {
+        variable: "TEAM_DIST",
+        dist: "crates/shared/dist",
+        compared: "target/team-dist",
+    },
+];
+
+/// Checks the sources of the pages, and builds them.
 pub(crate) fn run(arguments: &[&str]) -> Result<ExitCode> {
     arguments::none(arguments)?;
     tools::check_node()?;
     npm::install(WEB)?;
-    npm("check", DIST)?;
-    npm("build", DIST)?;
+    npm("check", |page| page.dist)?;
+    npm("build", |page| page.dist)?;
     Ok(ExitCode::SUCCESS)
 }
 
-/// Checks the sources of the page, and that the built page matches them.
+/// Checks the sources of the pages, and that the built pages match them.
 ///
 /// # Errors
-/// The sources have errors, or the built page is out of date.
+/// The sources have errors, or a built page is out of date.
 pub(crate) fn check() -> Result<()> {
     npm::install(WEB)?;
-    npm("check", DIST)?;
-    npm("build", COMPARED)?;
+    npm("check", |page| page.dist)?;
+    npm("build", |page| page.compared)?;
+    PAGES.iter().try_for_each(compare)
+}
+
+/// Compares a build with the committed page.
+fn compare(page: &Page) -> Result<()> {
     let root = tools::root();
-    let (built, there) = (files(&root.join(COMPARED))?, files(&root.join(DIST))?);
+    let built = files(&root.join(page.compared))?;
+    let there = files(&root.join(page.dist))?;
     if built == there {
         return Ok(());
     }
@@ -41,17 +67,20 @@ pub(crate) fn check() -> Result<()> {
         built.keys().chain(there.keys()).filter(differs).collect();
     let names: Vec<String> = names.iter().map(|name| format!("`{name}`")).collect();
     bail!(
-        "`{DIST}` is not what its sources make: {}. Run `cargo xtask console`",
+        "`{}` is not what its sources make: {}. Run `cargo xtask console`",
+        page.dist,
         names.join(", ")
     )
 }
 
-/// Runs a script of the page's package; its build output goes to `dist`.
-fn npm(script: &str, dist: &str) -> Result<()> {
+/// Runs a script of the pages' package; its build output goes to the folders that `to` names.
+fn npm(script: &str, to: fn(&Page) -> &'static str) -> Result<()> {
     let root = tools::root();
     let mut npm = tools::program("npm", &["run", "--silent", script]);
-    npm.current_dir(root.join(WEB))
-        .env("CONSOLE_DIST", root.join(dist));
+    npm.current_dir(root.join(WEB));
+    for page in &PAGES {
+        npm.env(page.variable, root.join(to(page)));
+    }
     let status = npm.status().context("`npm` cannot be started")?;
     if !status.success() {
         bail!("`npm run {script}` in `{WEB}` ended with {status}");

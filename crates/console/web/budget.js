@@ -5,6 +5,8 @@ const KB = 1024;
 /** The most that is loaded, compressed, for the first page, and beside it where a workflow is opened. */
 const FIRST_MAX = 60 * KB;
 const EDITOR_MAX = 160 * KB;
+/** The most that the console of a team has, compressed: everything is loaded at once. */
+const TEAM_MAX = 45 * KB;
 const EDITOR = ['src/pages/Workflow.svelte', 'src/lib/editor.ts'];
 
 /** Returns the names of all files that a chunk needs at once. */
@@ -17,6 +19,21 @@ function needs(bundle, name, found = new Set()) {
   return found;
 }
 
+const sizeOf = ({ code, source }) => gzipSync(code ?? source).length;
+
+/** Vite plugin: a console of a team that is too large fails. */
+export function teamBudget() {
+  return {
+    name: 'interlock-team-budget',
+    apply: 'build',
+    generateBundle(_, bundle) {
+      const size = Object.values(bundle).reduce((sum, file) => sum + sizeOf(file), 0);
+      if (size > TEAM_MAX) this.error(`the console of a team has ${size} bytes compressed, at most ${TEAM_MAX} are allowed`);
+      this.info(`console of a team: ${size} of ${TEAM_MAX} bytes compressed`);
+    },
+  };
+}
+
 /** Vite plugin: a build that is too large fails. */
 export function budget() {
   return {
@@ -24,7 +41,7 @@ export function budget() {
     apply: 'build',
     generateBundle(_, bundle) {
       const chunks = Object.values(bundle).filter(({ type }) => type === 'chunk');
-      const bytes = (names) => [...names].reduce((sum, name) => sum + gzipSync(bundle[name].code ?? bundle[name].source).length, 0);
+      const bytes = (names) => [...names].reduce((sum, name) => sum + sizeOf(bundle[name]), 0);
       const first = new Set(chunks.filter(({ isEntry }) => isEntry).flatMap(({ fileName }) => [...needs(bundle, fileName)]));
       const parts = EDITOR.map((source) => chunks.find(({ facadeModuleId }) => facadeModuleId?.endsWith(source)));
       if (first.size === 0 || parts.includes(undefined)) this.error('the first page or the editor is not found in the build');

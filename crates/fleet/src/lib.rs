@@ -8,12 +8,17 @@
 
 mod bundles;
 mod client;
+mod console;
 mod error;
 mod people;
 mod remote;
 mod wire;
 
 pub use bundles::{BundleView, RefusedBundle, current_bundle, start_run};
+pub use console::{
+    AskedRow, AskedView, AuditHeadView, AuditHeads, CodeBody, EvidenceView, Me, PageSignIn,
+    RunGraph, SignInAddress, Told,
+};
 pub use error::FleetError;
 pub use people::{
     ApprovalView, IssuerLine, Issuers, JobBody, PeopleBody, PeopleView, SignInBody, SignedIn,

@@ -14,7 +14,10 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, value::RawValue};
 
-use crate::people::ApprovalView;
+use crate::{
+    console::{AskedView, EvidenceView, Told},
+    people::ApprovalView,
+};
 
 /// Any JSON object.
 type AnyObject = BTreeMap<String, Value>;
@@ -369,6 +372,15 @@ pub struct RunLine {
     pub created_ms: u64,
     /// When its last event was recorded, in milliseconds since 1970.
     pub last_ms: u64,
+    /// Whether it is `running`, `awaiting_approval` or anything else; `damaged` if its log cannot be read.
+    #[serde(default)]
+    pub status: String,
+    /// The states that it is in.
+    #[serde(default)]
+    pub state: Vec<String>,
+    /// The number of requests that wait for a person.
+    #[serde(default)]
+    pub waiting: u64,
 }
 
 /// A run, and what waits for a person in it.
@@ -397,6 +409,18 @@ pub struct RunView {
     pub approvals: Vec<ApprovalView>,
     /// Changes of protected things that no person has accepted.
     pub changed: Vec<Value>,
+    /// What a yes to each request means, in words.
+    #[serde(default)]
+    pub asked: Vec<AskedView>,
+    /// The evidence that guards read where the run stands.
+    #[serde(default)]
+    pub evidence: Vec<EvidenceView>,
+    /// The bundle that it was started from.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub bundle: Option<BundleRef>,
+    /// The revision of the policy that holds now; none if the tenant has none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub policy: Option<u64>,
 }
 
 /// A run as a machine needs it to judge calls.
@@ -451,6 +475,9 @@ pub struct EventLine {
     /// The event, with exactly the bytes that its hash covers.
     #[schemars(with = "AnyObject")]
     pub event: Box<RawValue>,
+    /// What it says, for people, if `told=1` was asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub told: Option<Told>,
 }
 
 /// The state of the server.

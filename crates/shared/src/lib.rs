@@ -41,8 +41,8 @@ mod votes;
 pub use address::Address;
 pub use append::{Appended, CommandKey};
 pub use audit::{
-    AuditError, AuditExpected, AuditExport, AuditFrom, AuditRefusal, AuditVerified, AuditWrong,
-    verify_audit,
+    AuditError, AuditExpected, AuditExport, AuditFrom, AuditHead, AuditRefusal, AuditVerified,
+    AuditWrong, verify_audit,
 };
 pub use bundle::{
     Accepted, BUNDLE_BYTES_MAX, BundleCard, BundleName, BundleRefusal, CheckedBundle, KeptBundles,

@@ -17,9 +17,10 @@ const MIGRATIONS: &[&str] = &[
     include_str!("../migrations/4.sql"),
     include_str!("../migrations/5.sql"),
     include_str!("../migrations/6.sql"),
+    include_str!("../migrations/7.sql"),
 ];
 /// The format that this code writes and reads.
-pub const FORMAT: i32 = 6;
+pub const FORMAT: i32 = 7;
 /// The lock that is taken while the tables change: `ILCK`.
 const LOCK: u64 = 0x494c_434b;
 

@@ -6,10 +6,16 @@
 //! **Invariant.** A command with its key is recorded once, with its reply. No token of an agent answers a request, and
 //! nobody answers who started the run or does its work. An error says nothing about runs of other tenants.
 
+mod asked;
 mod audit;
 mod batch;
 mod bundles;
+mod graph;
 mod handle;
+mod listed;
+mod origin;
+mod page;
+mod page_sign_in;
 mod people;
 mod problem;
 mod read;
@@ -144,6 +150,9 @@ fn router(state: Arc<ServerState>) -> Router {
         };
         let handler = move |state, request: Request| handle::handle(state, route, request);
         router = router.route(route.path, on(filter, handler));
+    }
+    for path in page::paths() {
+        router = router.route(path, axum::routing::get(page::file));
     }
     router
         .fallback(handle::unknown_address)

@@ -5,6 +5,7 @@
 //!
 //! **Invariant.** Whatever is missing, unknown or of another type is refused. No ID token is exchanged twice.
 
+mod browser;
 mod claims;
 mod config;
 mod flaw;
@@ -14,7 +15,9 @@ mod rows;
 
 pub use config::{BadSignIn, SignIn};
 
+pub(crate) use browser::{Asked, NoToken};
 pub(crate) use claims::{Claimed, Proof};
+pub(crate) use config::Entry;
 pub(crate) use flaw::Flaw;
 pub(crate) use jwt::Jwt;
 pub(crate) use keys::{IssuerAway, Keys};

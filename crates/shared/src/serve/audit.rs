@@ -9,6 +9,7 @@ use axum::{
 };
 use futures_util::stream;
 use interlock_core::names::RunId;
+use interlock_fleet::{AuditHeadView, AuditHeads};
 
 use super::{handle::reading, problem::Problem, state::ServerState};
 use crate::{
@@ -53,6 +54,26 @@ pub(crate) async fn respond(
             .insert(name, HeaderValue::from_static(value));
     }
     Ok(response)
+}
+
+/// Returns the newest signed heads, for a person.
+pub(crate) fn heads(state: &ServerState, identity: &Identity) -> Result<AuditHeads, Problem> {
+    if identity.role != Role::Person {
+        return Err(Problem::role("only the token of a person reads the audit"));
+    }
+    let database = state.database.for_tenant(identity.tenant.clone());
+    let heads = database
+        .audit_heads()?
+        .into_iter()
+        .map(|head| AuditHeadView {
+            entries: head.entries,
+            hash: head.hash,
+            at_ms: head.at_ms,
+            key: head.key,
+        });
+    Ok(AuditHeads {
+        heads: heads.collect(),
+    })
 }
 
 type Exporting = (Arc<ServerState>, AuditExport);

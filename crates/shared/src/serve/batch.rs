@@ -34,7 +34,7 @@ use serde_json::json;
 use tokio_postgres::types::{ToSql, Type};
 
 use self::{touched::Touched, written::Written};
-use super::problem::Problem;
+use super::{listed::Listed, problem::Problem};
 use crate::{
     append::integer,
     database::{Database, Leased},
@@ -126,6 +126,11 @@ impl Live {
         self.started_by.as_deref()
     }
 
+    /// Returns the log.
+    pub(crate) fn log(&self) -> &SharedRun {
+        &self.log
+    }
+
     /// Returns the folded run with its machine.
     pub(crate) fn parts(&self) -> (&Machine, &Run, &ChainHash) {
         (&self.machine, &self.folded.run, &self.folded.head)
@@ -160,6 +165,7 @@ impl Live {
             }
             let (before, grown) = (self.folded.run.seq, written.bytes);
             let events = run.seq - before;
+            written.listed = Listed::of(&self.machine, &run).stored();
             written.commit(&database, leased, self.log.run(), (run.seq, hash))?;
             self.folded = Snapshot { run, head: hash };
             self.touched = touched;

@@ -17,7 +17,7 @@ use tokio::time::{Instant, timeout, timeout_at};
 use super::{
     audit,
     batch::{Answered, Submitted},
-    bundles, people,
+    bundles, graph, listed, origin, people,
     problem::{Problem, json, json_bytes},
     read,
     routes::{Operation, Route, document},
@@ -94,6 +94,7 @@ async fn answer(
         }
         _ => {}
     }
+    origin::check(&parts.headers)?;
     if route.operation.signs_in() {
         return sign_in::handle(state, route.operation, parts, body).await;
     }
@@ -108,13 +109,30 @@ async fn answer(
     };
     match route.operation {
         Operation::ShowPeople => people::show(state, identity).await,
+        Operation::Me => {
+            let me = reading(state, move |state| people::me(state, &identity));
+            json(&me.await?)
+        }
+        Operation::Graph => {
+            let run = run()?;
+            let graph = reading(state, move |state| {
+                graph::graph(state, &identity.tenant, &run)
+            });
+            json(&graph.await?)
+        }
+        Operation::AuditHeads => {
+            let heads = reading(state, move |state| audit::heads(state, &identity));
+            json(&heads.await?)
+        }
         Operation::List => {
             if identity.one_run.is_some() {
                 return Err(Problem::from(&SharedError::OneRun));
             }
-            let before = query(parts, &["before"])?.pop().flatten().map(RunId::new);
+            let mut wanted = query(parts, &["before", "waiting"])?.into_iter();
+            let before = wanted.next().flatten().map(RunId::new);
+            let waiting = flag("waiting", wanted.next().flatten().as_deref())?;
             let page = reading(state, move |state| {
-                read::list(state, &identity.tenant, before.as_ref())
+                listed::list(state, &identity.tenant, before.as_ref(), waiting)
             });
             json(&page.await?)
         }
@@ -134,11 +152,12 @@ async fn answer(
         }
         Operation::Events => {
             let run = run()?;
-            let numbers = query(parts, &["from", "wait"])?;
-            let mut numbers = numbers.iter().map(|text| number(text.as_deref()));
-            let from = numbers.next().unwrap_or(Ok(0))?;
-            let wait = Duration::from_secs(numbers.next().unwrap_or(Ok(0))?);
-            let page = follow(state, &identity, &run, (from, wait.min(WAIT_MAX)));
+            let mut wanted = query(parts, &["from", "wait", "told"])?.into_iter();
+            let mut next = || wanted.next().flatten();
+            let from = number(next().as_deref())?;
+            let wait = Duration::from_secs(number(next().as_deref())?);
+            let told = flag("told", next().as_deref())?;
+            let page = follow(state, &identity, &run, (from, told), wait.min(WAIT_MAX));
             json(&page.await?)
         }
         Operation::Bundle => {
@@ -263,12 +282,22 @@ fn number(text: Option<&str>) -> Result<u64, Problem> {
     number.map_err(|_| Problem::input("`from` and `wait` are whole numbers below 4294967296"))
 }
 
+/// Returns whether a query asks for something with `1`.
+fn flag(name: &str, text: Option<&str>) -> Result<bool, Problem> {
+    match text {
+        None | Some("0") => Ok(false),
+        Some("1") => Ok(true),
+        Some(_) => Err(Problem::input(format!("`{name}` is 0 or 1"))),
+    }
+}
+
 /// Returns events, after waiting for them.
 async fn follow(
     state: &Arc<ServerState>,
     identity: &Identity,
     run: &RunId,
-    (from, wait): (u64, Duration),
+    from: (u64, bool),
+    wait: Duration,
 ) -> Result<EventPage, Problem> {
     let page = || {
         let (tenant, run) = (identity.tenant.clone(), run.clone());

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use interlock_fleet::{PeopleBody, PeopleView};
+use interlock_fleet::{Me, PeopleBody, PeopleView};
 
 use super::{
     handle::{Handled, reading},
@@ -25,6 +25,37 @@ pub(crate) async fn show(state: &Arc<ServerState>, identity: Identity) -> Handle
         Ok(database.loaded_people()?)
     });
     json(&view(loaded.await?))
+}
+
+/// Describes the holder of a token.
+pub(crate) fn me(state: &ServerState, identity: &Identity) -> Result<Me, Problem> {
+    let database = state.database.for_tenant(identity.tenant.clone());
+    let people = database.people()?;
+    let rights = [
+        ("start", Right::Start, identity.role != Role::Agent),
+        ("approve", Right::Approve, identity.role == Role::Person),
+        (
+            "administer",
+            Right::Administer,
+            identity.role == Role::Person,
+        ),
+    ];
+    let has = |right| match &people {
+        Some(people) => people.has(right, &identity.member()),
+        // Until there is a policy, nobody administers.
+        None => right != Right::Administer,
+    };
+    let may = rights
+        .into_iter()
+        .filter(|(_, right, by_role)| *by_role && has(*right));
+    Ok(Me {
+        tenant: identity.tenant.as_str().to_owned(),
+        role: identity.role.as_str().to_owned(),
+        subject: identity.subject.clone(),
+        groups: identity.groups.clone(),
+        expires_ms: identity.expires_ms,
+        may: may.map(|(word, _, _)| word.to_owned()).collect(),
+    })
 }
 
 /// Loads a policy for a person who may administer.

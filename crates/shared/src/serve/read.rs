@@ -1,23 +1,28 @@
 //! Reads runs and events of a tenant.
 
 use axum::http::StatusCode;
-use interlock_core::{names::RunId, pending::pending};
-use interlock_fleet::{EventLine, EventPage, Pinned, RunLine, RunPage, RunView, SnapshotView};
+use interlock_core::{event::Event, names::RunId, pending::pending, visible::visible_lines};
+use interlock_fleet::{
+    BundleRef, EventLine, EventPage, Pinned, RunView, SnapshotView, Started, Told,
+};
 use interlock_store::{
     ChainHash, RunStore as _,
-    record::{self, Row},
+    record::{self, Marks, Row},
 };
-use interlock_view::report::report;
+use interlock_view::{
+    narrator::{Severity, describe},
+    report::report,
+};
 use serde::Serialize;
 use serde_json::{Value, value::RawValue};
 
-use super::{batch::Live, problem::Problem, state::ServerState};
-use crate::{error::SharedError, rows::Found, tenant::Tenant};
+use super::{asked, batch::Live, problem::Problem, state::ServerState};
+use crate::{database::Database, error::SharedError, people, rows::Found, tenant::Tenant};
 
-/// Maximum number of runs of one page.
-const RUNS_MAX: u64 = 100;
 /// Maximum number of events of one page.
 const EVENTS_MAX: u64 = 500;
+/// Maximum number of characters of what an event says.
+const DETAIL_CHARS_MAX: usize = 600;
 /// Number of bytes of events after which a page ends.
 const BYTES_MAX: u64 = 4 * 1024 * 1024;
 
@@ -27,47 +32,6 @@ const PAGE: &str = "SELECT seq, at_ms, body, hash FROM (SELECT seq, at_ms, body,
      FROM interlock.events WHERE tenant = $1 AND run = $2 AND seq >= $3 AND seq < $3 + $4) AS page \
      WHERE bytes_before < $5 ORDER BY seq";
 
-/// Returns the runs of a tenant, the newest first.
-pub(crate) fn list(
-    state: &ServerState,
-    tenant: &Tenant,
-    before: Option<&RunId>,
-) -> Result<RunPage, Problem> {
-    if let Some(before) = before {
-        record::check_run_id(before)?;
-    }
-    let database = state.database.for_tenant(tenant.clone());
-    // Any text sorts before this one.
-    let before = before.map_or("~", RunId::as_str);
-    let rows = database.select(
-        "SELECT run.run, run.workflow, run.name, start.subject, run.seq, run.created_ms, run.last_ms \
-         FROM interlock.runs AS run LEFT JOIN interlock.starts AS start \
-         ON start.tenant = run.tenant AND start.run = run.run \
-         WHERE run.tenant = $1 AND run.run COLLATE \"C\" < $2 COLLATE \"C\" \
-         ORDER BY run.run COLLATE \"C\" DESC LIMIT $3",
-        vec![tenant.as_str().into(), before.into(), RUNS_MAX.into()],
-    )?;
-    let line = |row| {
-        let found = Found::new(&database, row);
-        Ok(RunLine {
-            run: found.get(0)?,
-            workflow: found.get(1)?,
-            name: found.get(2)?,
-            started_by: found.get(3)?,
-            seq: found.number(4)?,
-            created_ms: found.number(5)?,
-            last_ms: found.number(6)?,
-        })
-    };
-    let runs: Vec<RunLine> = rows
-        .into_iter()
-        .map(line)
-        .collect::<Result<_, SharedError>>()?;
-    let is_full = u64::try_from(runs.len()).is_ok_and(|count| count == RUNS_MAX);
-    let next = runs.last().filter(|_| is_full).map(|run| run.run.clone());
-    Ok(RunPage { runs, next })
-}
-
 /// Returns a run with its report and what waits for a person, as JSON with marks.
 pub(crate) fn view(state: &ServerState, tenant: &Tenant, run: &RunId) -> Result<Vec<u8>, Problem> {
     let log = state.open(tenant, run)?;
@@ -76,6 +40,8 @@ pub(crate) fn view(state: &ServerState, tenant: &Tenant, run: &RunId) -> Result<
     let epoch = database.epoch(run)?;
     let mut live = Live::load(log)?;
     let approvals = live.approvals()?;
+    let bundle = bundle_of(state, &database, run)?;
+    let policy = policy_of(&database)?;
     let (machine, folded, hash) = live.parts();
     let mut requests = Vec::new();
     for one in pending(machine, folded) {
@@ -97,9 +63,40 @@ pub(crate) fn view(state: &ServerState, tenant: &Tenant, run: &RunId) -> Result<
         requests,
         approvals,
         changed,
+        asked: asked::asked(live.log(), machine, folded),
+        evidence: asked::evidence(machine, folded),
+        bundle,
+        policy,
     };
     let json = serde_json::to_vec(&view).map_err(|_| Problem::internal())?;
     Ok(state.marks().encode(&json).into_owned())
+}
+
+/// Returns the bundle that a run was started from, as the reply to its start says.
+fn bundle_of(
+    state: &ServerState,
+    database: &Database,
+    run: &RunId,
+) -> Result<Option<BundleRef>, Problem> {
+    let rows = database.select(
+        "SELECT reply FROM interlock.starts WHERE tenant = $1 AND run = $2",
+        vec![database.tenant().as_str().into(), run.as_str().into()],
+    )?;
+    let Some(row) = rows.into_iter().next() else {
+        return Ok(None);
+    };
+    let reply: Vec<u8> = Found::new(database, row).get(0)?;
+    let reply = state.marks().decode(&reply).ok().map(Into::into);
+    let started: Option<Started> =
+        reply.and_then(|reply: Vec<u8>| serde_json::from_slice(&reply).ok());
+    Ok(started.and_then(|started| started.bundle))
+}
+
+/// Returns the revision of the policy that holds.
+fn policy_of(database: &Database) -> Result<Option<u64>, Problem> {
+    let rows = database.select(people::NEWEST, vec![database.tenant().as_str().into()])?;
+    let revision = |row| Found::new(database, row).number(0);
+    Ok(rows.into_iter().next().map(revision).transpose()?)
 }
 
 /// Returns a run as a machine needs it to judge calls, as JSON with marks.
@@ -130,12 +127,12 @@ pub(crate) fn snapshot(
     Ok(state.marks().encode(&json).into_owned())
 }
 
-/// Returns the events from number `from` on; none if there are no more.
+/// Returns the events from number `from` on, with what each says if `told`; none if there are no more.
 pub(crate) fn events(
     state: &ServerState,
     tenant: &Tenant,
     run: &RunId,
-    from: u64,
+    (from, told): (u64, bool),
 ) -> Result<EventPage, Problem> {
     record::check_run_id(run)?;
     let database = state.database.for_tenant(tenant.clone());
@@ -155,6 +152,7 @@ pub(crate) fn events(
     let rows: Vec<Row> = found.iter().map(row).collect::<Result<_, SharedError>>()?;
     // A run without such events is another answer than no run. Counted later, so that no event seems to be missing.
     let seq = database.count(run)?;
+    let marks = state.marks();
     let mut events = Vec::with_capacity(rows.len());
     for row in rows {
         let damaged = || {
@@ -174,11 +172,43 @@ pub(crate) fn events(
             seq: row.seq,
             at_ms: row.at_ms,
             hash: hash.to_string(),
+            told: told.then(|| narrated(row.seq, &event, &marks)),
             event,
         });
     }
     let next = events.last().map_or(from, |event| event.seq + 1);
     Ok(EventPage { events, next, seq })
+}
+
+/// Puts an event into words, with marks for places. One of a newer version has none but its hash.
+fn narrated(seq: u64, event: &RawValue, marks: &Marks) -> Told {
+    let bytes = marks.decode(event.get().as_bytes());
+    let event: Option<Event> = bytes
+        .ok()
+        .and_then(|bytes| serde_json::from_slice(&bytes).ok());
+    let Some(event) = event else {
+        return Told {
+            title: "unknown".to_owned(),
+            detail: "this server cannot read the event".to_owned(),
+            level: "alarming".to_owned(),
+        };
+    };
+    let said = describe(seq, &event);
+    let mut detail = visible_lines(&marks.encode_text(&said.detail));
+    if let Some((cut, _)) = detail.char_indices().nth(DETAIL_CHARS_MAX) {
+        detail.truncate(cut);
+        detail.push('…');
+    }
+    let level = match said.severity {
+        Severity::Routine => "routine",
+        Severity::Notable => "notable",
+        Severity::Alarming => "alarming",
+    };
+    Told {
+        title: said.title.to_owned(),
+        detail,
+        level: level.to_owned(),
+    }
 }
 
 fn value(value: &impl Serialize) -> Result<Value, Problem> {

@@ -5,9 +5,9 @@ use schemars::{JsonSchema, Schema, SchemaGenerator, generate::SchemaSettings};
 use serde_json::{Map, Value, json};
 
 use interlock_fleet::{
-    AnswerBody, BundleView, CommandBody, Decided, ErrorBody, EventPage, Health, Issuers, JobBody,
-    PeopleBody, PeopleView, RunPage, RunView, SignInBody, SignedIn, SnapshotView, StartBody,
-    Started,
+    AnswerBody, AuditHeads, BundleView, CodeBody, CommandBody, Decided, ErrorBody, EventPage,
+    Health, Issuers, JobBody, Me, PageSignIn, PeopleBody, PeopleView, RunGraph, RunPage, RunView,
+    SignInAddress, SignInBody, SignedIn, SnapshotView, StartBody, Started,
 };
 
 use super::audit;
@@ -32,12 +32,20 @@ pub(crate) enum Operation {
     Issuers,
     SignIn,
     ExchangeJob,
+    PageSignIn,
+    SignInCode,
+    Me,
+    Graph,
+    AuditHeads,
 }
 
 impl Operation {
     /// Returns whether it is part of how a token is had, and needs none.
     pub(crate) const fn signs_in(self) -> bool {
-        matches!(self, Self::Issuers | Self::SignIn | Self::ExchangeJob)
+        matches!(
+            self,
+            Self::Issuers | Self::SignIn | Self::ExchangeJob | Self::PageSignIn | Self::SignInCode
+        )
     }
 }
 
@@ -116,10 +124,16 @@ pub(crate) const ROUTES: &[Route] = &[
         summary: "Lists the runs of the token's tenant, the newest first.",
         request: None,
         reply: Some(of::<RunPage>),
-        query: &[(
-            "before",
-            "The id after which the page begins: `next` of the previous page.",
-        )],
+        query: &[
+            (
+                "before",
+                "The id after which the page begins: `next` of the previous page.",
+            ),
+            (
+                "waiting",
+                "1: only runs in which something waits for a person. A page may then have fewer runs, and still a next one.",
+            ),
+        ],
         errors: COMMON,
     },
     Route {
@@ -165,6 +179,7 @@ pub(crate) const ROUTES: &[Route] = &[
                 "wait",
                 "How many seconds to wait for an event, at most 60; 0 without it.",
             ),
+            ("told", "1: each event with what it says, for people."),
         ],
         errors: COMMON,
     },
@@ -202,6 +217,36 @@ pub(crate) const ROUTES: &[Route] = &[
         errors: &[400, 401, 403, 404, 405, 409, 500, 503],
     },
     Route {
+        operation: Operation::AuditHeads,
+        path: "/v1/audit/heads",
+        name: "getAuditHeads",
+        summary: "Returns the newest signed heads of the audit, for a person.",
+        request: None,
+        reply: Some(of::<AuditHeads>),
+        query: &[],
+        errors: &[400, 401, 403, 405, 500, 503],
+    },
+    Route {
+        operation: Operation::Graph,
+        path: "/v1/runs/{run}/graph",
+        name: "getGraph",
+        summary: "Returns the graph of a run, with where it stands and which way it took.",
+        request: None,
+        reply: Some(of::<RunGraph>),
+        query: &[],
+        errors: COMMON,
+    },
+    Route {
+        operation: Operation::Me,
+        path: "/v1/me",
+        name: "getMe",
+        summary: "Returns whose token it is, and what its holder may do.",
+        request: None,
+        reply: Some(of::<Me>),
+        query: &[],
+        errors: &[401, 403, 405, 500, 503],
+    },
+    Route {
         operation: Operation::ShowPeople,
         path: "/v1/people",
         name: "getPeople",
@@ -237,6 +282,26 @@ pub(crate) const ROUTES: &[Route] = &[
         name: "signIn",
         summary: "Exchanges the ID token of a person for a token of the server.",
         request: Some(of::<SignInBody>),
+        reply: Some(of::<SignedIn>),
+        query: &[],
+        errors: SIGNED_IN,
+    },
+    Route {
+        operation: Operation::PageSignIn,
+        path: "/v1/sign-in/page",
+        name: "signInOnPage",
+        summary: "Returns where the server's own page sends a person to sign in.",
+        request: Some(of::<PageSignIn>),
+        reply: Some(of::<SignInAddress>),
+        query: &[],
+        errors: SIGNED_IN,
+    },
+    Route {
+        operation: Operation::SignInCode,
+        path: "/v1/sign-in/code",
+        name: "signInWithCode",
+        summary: "Exchanges the code that an issuer has sent the page for a token of the server.",
+        request: Some(of::<CodeBody>),
         reply: Some(of::<SignedIn>),
         query: &[],
         errors: SIGNED_IN,

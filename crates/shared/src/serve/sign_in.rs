@@ -12,6 +12,7 @@ use interlock_store::{ChainHash, record};
 
 use super::{
     handle::{Handled, json_body, parsed, query, reading},
+    page_sign_in,
     problem::{Problem, json},
     routes::Operation,
     state::ServerState,
@@ -26,7 +27,7 @@ use crate::{
 /// Maximum size of a body in bytes.
 const BODY_BYTES_MAX: usize = 32 * 1024;
 /// The longest secret of a nonce.
-const SECRET_BYTES_MAX: usize = 256;
+pub(super) const SECRET_BYTES_MAX: usize = 256;
 
 /// Handles a request that needs no token.
 pub(crate) async fn handle(
@@ -40,6 +41,15 @@ pub(crate) async fn handle(
         return json(&issuers(state, tenant.as_deref().unwrap_or_default()));
     }
     let body = json_body(&parts.headers, body, (BODY_BYTES_MAX, "32 KiB")).await?;
+    match operation {
+        Operation::PageSignIn => {
+            return page_sign_in::address(state, &parts.headers, &parsed(&body)?).await;
+        }
+        Operation::SignInCode => {
+            return page_sign_in::code(state, &parts.headers, &parsed(&body)?).await;
+        }
+        _ => {}
+    }
     if operation == Operation::SignIn {
         let body: SignInBody = parsed(&body)?;
         let secret = body.nonce_secret.as_deref();
@@ -76,7 +86,8 @@ fn issuers(state: &ServerState, tenant: &str) -> Issuers {
     }
 }
 
-async fn exchange(
+/// Exchanges an ID token for a token of the server.
+pub(super) async fn exchange(
     state: &Arc<ServerState>,
     (role, tenant, run): (Role, &str, Option<String>),
     id_token: &str,

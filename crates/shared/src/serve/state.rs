@@ -15,6 +15,7 @@ use tokio::sync::{Notify, Semaphore, oneshot};
 use super::{
     batch::{BATCH_MAX, Live, Outcome, Submitted},
     bundles::TenantBundles,
+    graph::Graphs,
     problem::Problem,
 };
 use crate::{
@@ -34,6 +35,8 @@ const WAITING_MAX: usize = 256;
 const FOLLOWERS_MAX: usize = 256;
 /// Maximum number of reading requests that use the database at once.
 const READS_MAX: usize = 8;
+/// Maximum number of requests that have an issuer exchange a code at once.
+const EXCHANGES_MAX: usize = 8;
 /// How long a token that was found valid counts without another look.
 const TOKEN_AGE_MAX: Duration = Duration::from_secs(1);
 /// Maximum number of tokens in memory.
@@ -63,6 +66,9 @@ pub(crate) struct ServerState {
     /// The issuers whose ID tokens are exchanged.
     pub(crate) sign_in: SignIn,
     pub(crate) keys: Keys,
+    /// Held by requests that have an issuer exchange a code.
+    pub(crate) exchanging: Semaphore,
+    pub(crate) graphs: Graphs,
 }
 
 /// A run in memory, and the commands that wait for it.
@@ -110,6 +116,8 @@ impl ServerState {
             audit_key: None,
             keys: Keys::new(&sign_in),
             sign_in,
+            exchanging: Semaphore::new(EXCHANGES_MAX),
+            graphs: Graphs::default(),
         })
     }
 

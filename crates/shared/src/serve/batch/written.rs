@@ -32,6 +32,8 @@ pub(super) struct Written {
     pub(super) votes: Vec<Vote>,
     /// Whether the run is durable, and so has to be carried on.
     pub(super) wakes: bool,
+    /// What a list says of the run after all of it: its standing, and how much waits.
+    pub(super) listed: Option<(String, i64)>,
 }
 
 impl Written {
@@ -53,12 +55,15 @@ impl Written {
             let count = seq;
             let (seq, at_ms) = (integer(seq), integer(self.at_ms));
             let hash = hash.as_bytes().to_vec();
-            let tip: [(&(dyn ToSql + Sync), Type); 5] = [
+            let (standing, waiting) = self.listed.unzip();
+            let tip: [(&(dyn ToSql + Sync), Type); 7] = [
                 (&tenant, Type::TEXT),
                 (&run, Type::TEXT),
                 (&seq, Type::INT8),
                 (&hash, Type::BYTEA),
                 (&at_ms, Type::INT8),
+                (&standing, Type::TEXT),
+                (&waiting, Type::INT8),
             ];
             let commands: [(&(dyn ToSql + Sync), Type); 9] = [
                 (&tenant, Type::TEXT),
@@ -77,7 +82,8 @@ impl Written {
                     return Ok(());
                 }
                 let moved = leased.client.query_typed(
-                    "UPDATE interlock.runs SET seq = $3, tip_hash = $4, last_ms = $5 \
+                    "UPDATE interlock.runs SET seq = $3, tip_hash = $4, last_ms = $5, \
+                     standing = $6, waiting = $7 \
                      WHERE tenant = $1 AND run = $2",
                     &tip,
                 );
