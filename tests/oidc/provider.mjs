@@ -35,7 +35,7 @@ server.listen(0, '127.0.0.1', () => {
     client_id,
     application_type: 'native',
     token_endpoint_auth_method: 'none',
-    redirect_uris: ['http://127.0.0.1/callback'],
+    redirect_uris: ['http://127.0.0.1/callback', 'http://127.0.0.1/'],
     response_types: ['code'],
     grant_types: ['authorization_code', 'urn:ietf:params:oauth:grant-type:device_code'],
   });

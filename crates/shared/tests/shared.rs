@@ -19,6 +19,8 @@ mod audit_page;
 mod audited;
 #[path = "shared/audited_people.rs"]
 mod audited_people;
+#[path = "shared/browser.rs"]
+mod browser;
 #[path = "shared/bundle_machines.rs"]
 mod bundle_machines;
 #[path = "shared/bundles.rs"]
@@ -61,6 +63,10 @@ mod server;
 mod sign_in;
 #[path = "../../store/tests/store/suite.rs"]
 mod suite;
+#[path = "shared/team_api.rs"]
+mod team_api;
+#[path = "shared/team_page.rs"]
+mod team_page;
 #[path = "shared/trouble.rs"]
 mod trouble;
 #[expect(dead_code, reason = "the store's own tests use more of it")]

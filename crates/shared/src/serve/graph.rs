@@ -65,11 +65,13 @@ pub(crate) fn graph(
             known.seq = recorded.seq + 1;
         }
     }
-    let graph = Graph::at(machine, Some(folded), &followed.trace);
     let graph = RunGraph {
         seq: folded.seq,
-        marks: graph.marks(),
-        scene: graph.viewed(&View::default()).scene(),
+        // Without marks, so that it stays the same while the run goes on.
+        scene: Graph::of(machine, None, &[])
+            .viewed(&View::default())
+            .scene(),
+        marks: Graph::at(machine, Some(folded), &followed.trace).marks(),
     };
     state.graphs.keep(key, followed);
     Ok(graph)
