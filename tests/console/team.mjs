@@ -103,6 +103,13 @@ const COMMANDS = {
     return { ...kept, address: page.url(), title: await page.title() };
   },
 
+  /** Puts into the tab what a sign-in of its own would keep. */
+  async plant({ who, issuer }) {
+    const pending = { tenant: 'acme', issuer, state: 'own', verifier: 'v', secret: 's', hash: '' };
+    await pages.get(who).evaluate((kept) => sessionStorage.setItem('interlock.sign-in', kept), JSON.stringify(pending));
+    return {};
+  },
+
   async reload({ who, wait }) {
     await pages.get(who).reload();
     await pages.get(who).waitForSelector(wait);

@@ -8,6 +8,7 @@
 mod entry;
 mod error;
 mod export;
+mod kinds;
 mod line;
 mod seal;
 mod verify;

@@ -9,8 +9,9 @@ use serde::Serialize;
 use serde_json::value::RawValue;
 
 use super::{
-    entry::{Subject, contents},
+    entry::Subject,
     error::AuditError,
+    kinds::contents,
     line::{Head, Header, Line, Signed, VERSION, beginning, digest_of, hex, link},
 };
 use crate::{

@@ -7,8 +7,9 @@ use interlock_store::ChainHash;
 use tokio_postgres::types::{ToSql, Type};
 
 use super::{
-    entry::{Subject, contents},
+    entry::Subject,
     error::AuditError,
+    kinds::contents,
     line::{Head, beginning, digest_of, link, signed_bytes},
 };
 use crate::{

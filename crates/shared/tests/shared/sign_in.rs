@@ -427,6 +427,7 @@ fn a_job_gets_a_token_of_one_run() {
         path(&others),
         format!("{}/events", path(&others)),
         format!("{}/snapshot", path(&others)),
+        format!("{}/graph", path(&others)),
     ] {
         assert_eq!(served.get(job, &path).code(), "forbidden_role", "{path}");
     }
