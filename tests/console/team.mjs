@@ -149,15 +149,18 @@ const COMMANDS = {
     const page = pages.get(who);
     await page.waitForSelector(ARMED);
     const before = await page.innerText('article');
+    const known = await page.textContent('main .done');
     await press(page, `${choice}…`);
-    await page.waitForSelector('article textarea:focus');
+    // The note has the focus, or the button where none can be given.
+    await page.waitForSelector('article textarea:focus, article form button:focus');
     if (note) await page.keyboard.type(note);
-    await page.keyboard.press('Tab');
     await page.waitForSelector('article form button[aria-disabled="false"]');
     await press(page, choice);
-    await page.waitForFunction(() => document.querySelector('article .trouble')?.textContent || document.querySelector('main .done')?.textContent);
-    const said = await page.evaluate(() => document.querySelector('article .trouble')?.textContent || document.querySelector('main .done')?.textContent);
-    return { before, said };
+    const said = await page.waitForFunction((known) => {
+      const done = document.querySelector('main .done')?.textContent;
+      return document.querySelector('article .trouble')?.textContent || (done !== known && done);
+    }, known);
+    return { before, said: await said.jsonValue() };
   },
 
   /** Keeps everything from the page that it has not read yet. */

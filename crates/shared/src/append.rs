@@ -252,7 +252,7 @@ async fn insert(
         batch.at_ms.into(),
     ];
     let moved = leased.query(
-        "UPDATE interlock.runs SET seq = $3, tip_hash = $4, last_ms = $5, standing = NULL, waiting = NULL \
+        "UPDATE interlock.runs SET seq = $3, tip_hash = $4, last_ms = $5 \
          WHERE tenant = $1 AND run = $2",
         &values,
     );

@@ -115,7 +115,7 @@ impl Taking<'_> {
     fn end(mut self, read: Imported) -> Result<ImportDone, StoreError> {
         self.send()?;
         self.put(
-            "UPDATE interlock.runs SET seq = $3, tip_hash = $4, last_ms = $5, standing = NULL, waiting = NULL \
+            "UPDATE interlock.runs SET seq = $3, tip_hash = $4, last_ms = $5 \
              WHERE tenant = $1 AND run = $2",
             vec![
                 read.events.into(),

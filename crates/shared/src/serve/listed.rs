@@ -1,7 +1,7 @@
 //! Lists the runs of a tenant with where each stands, and what waits for a person in it.
 //!
-//! A server that appends events records with them what a list says of the run. Where something else has appended, the
-//! next list reads the run, and records it.
+//! A server that appends events records with them what a list says of the run. Where something else has appended, a
+//! trigger has removed it: the next list reads the run, and records it.
 
 use interlock_core::{machine::Machine, names::RunId, pending::pending, run::Run};
 use interlock_fleet::{RunLine, RunPage};
@@ -145,7 +145,7 @@ fn keep(
             standing.as_str().into(),
             Value::Integer(waiting),
         ];
-        let statement = "UPDATE interlock.runs SET standing = $4, waiting = $5 \
+        let statement = "UPDATE interlock.runs SET standing = $4, waiting = $5, listed_seq = $3 \
              WHERE tenant = $1 AND run = $2 AND seq = $3 AND waiting IS NULL";
         leased.query(statement, &values).await?;
         Ok(End::Commit(()))

@@ -260,6 +260,10 @@ fn runs_of_a_tenant_with_a_bundle_start_from_it_alone() {
         .publish_bundle(&bundle(1), &[key(1).public()])
         .unwrap();
     let started = start(&served, &ana, &from);
+    let path = format!("/v1/runs/{}", started.json()["run"].as_str().unwrap());
+    let view = served.get(&ana, &path).json();
+    assert_eq!(view["bundle"], started.json()["bundle"]);
+    assert_eq!(view["bundle"]["revision"], json!(1));
     assert_eq!(started.status, 200, "{started:?}");
     let used = json!({ "name": "shop", "revision": 1, "file": "fix.yaml", "tightened": false });
     assert_eq!(started.json()["bundle"], used);

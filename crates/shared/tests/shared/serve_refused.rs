@@ -67,7 +67,7 @@ fn an_id_of_another_tenant_is_not_found_at_any_address() {
             }
         }
     }
-    assert_eq!(asked, 15);
+    assert_eq!(asked, 18);
     assert_eq!(fleet.verified(&run), 1);
 }
 
@@ -241,7 +241,8 @@ fn what_is_malformed_or_too_large_is_refused_with_a_code() {
         );
     }
     for (method, path, status, code) in [
-        ("GET", "/", 404, "not_found"),
+        ("GET", "/v1", 404, "not_found"),
+        ("POST", "/", 405, "method_not_allowed"),
         ("GET", "/v2/runs", 404, "not_found"),
         ("DELETE", "/v1/runs", 405, "method_not_allowed"),
         ("PUT", &*commands, 405, "method_not_allowed"),
@@ -262,6 +263,12 @@ fn what_is_malformed_or_too_large_is_refused_with_a_code() {
         (
             "GET",
             &*format!("/v1/runs/{run}/events?from=1&from=2"),
+            400,
+            "bad_request",
+        ),
+        (
+            "GET",
+            &*format!("/v1/runs/{run}/events?told=yes"),
             400,
             "bad_request",
         ),

@@ -30,9 +30,10 @@ states:
   done: {type: final}
 ";
 
-/// Starts a run whose name, calls and data are markup.
+/// Starts a run whose name, calls and data are markup; the name would turn the direction of what follows.
 fn begun(served: &Served, token: &str) -> String {
-    let body = json!({ "workflow": { "name": "fix.yaml", "text": WORKFLOW }, "name": MARKUP });
+    let name = format!("{MARKUP}\u{202e}");
+    let body = json!({ "workflow": { "name": "fix.yaml", "text": WORKFLOW }, "name": name });
     let reply = served.post(token, "/v1/runs", &new_name("k"), &body);
     assert_eq!(reply.status, 200, "{reply:?}");
     reply.json()["run"].as_str().unwrap().to_owned()
@@ -164,7 +165,8 @@ fn one_person_begins_and_another_approves_on_the_page() {
 
     let listed = json!({ "hash": "#/runs", "wait": "tbody tr" });
     let listed = browser.tell("cy", "go", &listed);
-    for part in [MARKUP, "Completed", "done", "ana"] {
+    let name = format!("{MARKUP}\\u{{202e}}");
+    for part in [&*name, "Completed", "done", "ana"] {
         assert!(text(&listed["text"]).contains(part), "{part}: {listed}");
     }
     for who in ["ana", "cy"] {
@@ -266,6 +268,58 @@ fn what_came_after_the_page_was_read_is_not_approved() {
     browser.tell("cy", "reload", &json!({ "wait": "article" }));
     let second = browser.tell("cy", "answer", &json!({ "choice": "Approve" }));
     assert_eq!(second["said"], json!("Approved."), "{second}");
+}
+
+/// What waits besides transitions: a call, and changes of protected things.
+#[test]
+fn a_call_and_changes_of_protected_things_are_answered_on_the_page() {
+    let Some(fleet) = Fleet::new() else { return };
+    let Some(browser) = Browser::start() else {
+        return;
+    };
+    let served = &fleet.served;
+    let workflow = "id: g\ninitial: w\nstates:\n  w:\n    allowed_tools: [Read]\n    on_denied: ask\n    \
+         on: {DONE: done}\n  done: {type: final}\n";
+    let body = json!({ "workflow": { "name": "g.yaml", "text": workflow } });
+    let ana = fleet.token(Role::Person, "ana");
+    let started = served.post(&ana, "/v1/runs", "g", &body).json();
+    let run = started["run"].as_str().unwrap();
+    let agent = fleet.token(Role::Agent, "ben");
+    let mut call = proposal("c1", "Deploy");
+    call["propose"]["summary"] = json!(format!("production {MARKUP}"));
+    let asked = served.decide(&agent, run, "c1", call);
+    assert_eq!(asked["verdict"], json!("ask"), "{asked}");
+    for who in ["ana", "cy"] {
+        enter(&browser, served, who, &fleet.token(Role::Person, who));
+        let card = browser.waits(who, "main", "may this one call run?");
+        assert!(card.contains(MARKUP) && card.contains("Deploy"), "{card}");
+    }
+    let granted = browser.tell("cy", "answer", &json!({ "choice": "Approve" }));
+    assert_eq!(granted["said"], json!("Approved."), "{granted}");
+    browser.waits("ana", "main", "Nothing waits for a person.");
+
+    let change =
+        json!({ "path": "@project/.interlock/config.toml", "what": MARKUP, "fate": "changed" });
+    let report = json!({ "report_protected": { "changes": [change] } });
+    served.decide(&agent, run, "r", report);
+    let card = browser.waits("cy", "main", "Protected things were changed");
+    assert!(card.contains("@project/.interlock/config.toml"), "{card}");
+    browser.waits("ana", "main", "Protected things were changed");
+    let accept = json!({ "choice": "Accept them and go on" });
+    let refused = browser.tell("ana", "answer", &accept);
+    assert!(
+        text(&refused["said"]).contains("another person has to answer"),
+        "{refused}"
+    );
+    let accepted = browser.tell("cy", "answer", &accept);
+    assert_eq!(accepted["said"], json!("Accepted."), "{accepted}");
+    browser.waits("ana", "main", "Nothing waits for a person.");
+    let view = served.get(&ana, &format!("/v1/runs/{run}")).json();
+    assert_eq!(view["changed"], json!([]));
+    for who in ["ana", "cy"] {
+        assert_eq!(browser.tell(who, "foreign", &json!({}))["found"], json!([]));
+    }
+    check_traffic(&browser, served, &[]);
 }
 
 #[test]

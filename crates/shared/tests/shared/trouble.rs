@@ -128,6 +128,8 @@ fn an_older_log_is_migrated_with_its_runs_and_a_newer_one_is_refused() {
          interlock.outbox; \
          ALTER TABLE interlock.runs DROP COLUMN lease_until, DROP COLUMN awakeable, DROP COLUMN due; \
          ALTER TABLE interlock.commands DROP COLUMN subject, DROP COLUMN role, DROP COLUMN drives; \
+         DROP TRIGGER forget_standing ON interlock.runs; DROP FUNCTION interlock.forget_standing; \
+         ALTER TABLE interlock.runs DROP COLUMN standing, DROP COLUMN waiting, DROP COLUMN listed_seq; \
          DELETE FROM interlock.migrations WHERE format > 1",
     );
     for refused in [own.open().map(drop), own.any().init().map(drop)] {

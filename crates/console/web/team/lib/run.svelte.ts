@@ -9,6 +9,8 @@ const REST_MS = 2_000;
 /** How many events are shown first, and how many more at once. */
 const FIRST = 100;
 const MORE = 400;
+/** How many events are kept while they come in. */
+const KEPT_MAX = 2_000;
 
 /** A run that is looked at, live. */
 export class RunModel {
@@ -71,7 +73,7 @@ export class RunModel {
         if (signal.aborted) return;
         next = page.next;
         if (page.events.length > 0) {
-          this.events = [...this.events, ...page.events];
+          this.events = [...this.events, ...page.events].slice(-KEPT_MAX);
           if (page.seq !== this.view?.seq) await this.load();
         }
         this.trouble = '';

@@ -83,7 +83,7 @@ impl Written {
                 }
                 let moved = leased.client.query_typed(
                     "UPDATE interlock.runs SET seq = $3, tip_hash = $4, last_ms = $5, \
-                     standing = $6, waiting = $7 \
+                     standing = $6, waiting = $7, listed_seq = $3 \
                      WHERE tenant = $1 AND run = $2",
                     &tip,
                 );
