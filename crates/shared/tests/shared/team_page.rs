@@ -466,13 +466,30 @@ fn people_sign_in_on_the_page_with_their_issuer() {
     assert_eq!(kept["session"], json!(["interlock.token"]));
     assert_eq!(kept["local"], json!(0));
 
-    // A code that another site has sent along is not exchanged: this tab has not begun it.
-    let forged = format!("{url}?code=stolen&state=forged");
-    let options =
-        json!({ "url": forged, "of": "main", "text": "This tab has not begun this sign-in" });
+    // A code that another site has sent along is not exchanged, whether this tab has begun a sign-in or not.
     open("eve", "eve");
-    let shown = browser.tell("eve", "visit", &options);
-    assert_eq!(shown["address"], json!(url));
+    for (query, said) in [
+        (
+            "code=stolen&state=forged",
+            "This tab has not begun this sign-in",
+        ),
+        (
+            "code=stolen&state=own&iss=http://evil.example",
+            "Another issuer has answered",
+        ),
+        (
+            "error=access_denied&error_description=no&state=own",
+            "The issuer signs nobody in: no.",
+        ),
+    ] {
+        browser.tell("eve", "plant", &json!({ "issuer": provider.issuer }));
+        let options = json!({ "url": format!("{url}?{query}"), "of": "main", "text": said });
+        let shown = browser.tell("eve", "visit", &options);
+        assert_eq!(shown["address"], json!(url));
+    }
+    let forged = format!("{url}?code=stolen&state=own");
+    let options = json!({ "url": forged, "of": "main", "text": "This tab has not begun" });
+    browser.tell("eve", "visit", &options);
     let sent = browser.tell("", "requests", &json!({}));
     let exchanged = sent["requests"]
         .as_array()
