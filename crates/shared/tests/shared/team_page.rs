@@ -111,15 +111,15 @@ fn one_person_begins_and_another_approves_on_the_page() {
         "working -> done",
         "summary = \"<img src=x onerror=alert(1)>\"",
         "mail = \"ana@example.org\"",
-        "begun by ana",
-        "You began this run: another person has to answer.",
+        "started by ana",
+        "You started this run: another person has to answer.",
     ] {
         assert!(card.contains(part), "{part}: {card}");
     }
     let kept = browser.tell("ana", "kept", &json!({}));
     assert_eq!(kept["title"], json!("(1) Interlock"));
 
-    // Who began it is refused, in the words of the server, and nothing is recorded.
+    // Who started it is refused, in the words of the server, and nothing is recorded.
     let refused = browser.tell("ana", "answer", &json!({ "choice": "Approve" }));
     assert!(
         text(&refused["said"]).contains("another person has to answer"),
