@@ -112,13 +112,6 @@ impl Crew {
         stat.is_ok_and(|stat| !stat.contains(") Z "))
     }
 
-    /// Kills the group of that program.
-    pub(crate) fn kill_program(&self, at: usize) {
-        let group = format!("-{}", self.program(at));
-        let killed = Command::new("kill").args(["-KILL", "--", &group]).status();
-        assert!(killed.unwrap().success());
-    }
-
     /// Starts a run of a workflow and returns its id.
     pub(crate) fn start(&self, name: &str, text: &str) -> String {
         let body = json!({ "workflow": { "name": name, "text": text } });
@@ -261,6 +254,23 @@ impl Worker {
         let pid = self.process.id().to_string();
         let sent = Command::new("kill").args([signal, &pid]).status();
         assert!(sent.unwrap().success());
+    }
+
+    /// Kills its companion, which is its only child that has this option.
+    pub(crate) fn kill_companion(&self) {
+        let of = self.process.id().to_string();
+        let is_companion = |id: &str| {
+            let read =
+                |file: &str| fs::read_to_string(format!("/proc/{id}/{file}")).unwrap_or_default();
+            let stat = read("stat");
+            let parent = stat.rsplit(") ").next().unwrap().split(' ').nth(1);
+            parent == Some(&of) && read("cmdline").contains("--companion-of")
+        };
+        let all = fs::read_dir("/proc").unwrap().flatten();
+        let mut ids = all.filter_map(|entry| entry.file_name().into_string().ok());
+        let id = ids.find(|id| is_companion(id)).unwrap();
+        let killed = Command::new("kill").args(["-KILL", &id]).status();
+        assert!(killed.unwrap().success());
     }
 
     /// Kills it at once.

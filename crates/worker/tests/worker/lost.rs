@@ -25,8 +25,7 @@ fn a_killed_workers_run_is_carried_on_by_another_and_finished_steps_are_done_onc
     until("the step runs", || crew.lines("pids").len() == 1);
     let second = crew.worker(3);
     first.kill();
-    // With its machine, its programs are gone.
-    crew.kill_program(0);
+    until("its program has ended, too", || !crew.is_alive(0));
     until("the other has taken the run over", || {
         second.has_said("taken", is_takeover)
     });
@@ -39,6 +38,18 @@ fn a_killed_workers_run_is_carried_on_by_another_and_finished_steps_are_done_onc
 }
 
 #[test]
+fn a_worker_whose_companion_is_killed_ends_its_programs_and_stops() {
+    let Some(crew) = Crew::new() else { return };
+    let mut worker = crew.worker(3600);
+    crew.start("held.yaml", HELD);
+    until("the step runs", || crew.lines("pids").len() == 1);
+    worker.kill_companion();
+    assert_eq!(worker.ended().code(), Some(1));
+    assert!(worker.errors().contains("start it again"));
+    assert!(!crew.is_alive(0));
+}
+
+#[test]
 fn an_interrupted_step_that_may_have_written_waits_for_a_person() {
     let Some(crew) = Crew::new() else { return };
     let mut first = crew.worker(3);
@@ -46,7 +57,7 @@ fn an_interrupted_step_that_may_have_written_waits_for_a_person() {
     until("the step runs", || crew.lines("pids").len() == 1);
     let second = crew.worker(3);
     first.kill();
-    crew.kill_program(0);
+    until("its program has ended, too", || !crew.is_alive(0));
     until("the other has taken the run over, and waits", || {
         second.has_said("ended", |note| {
             note["epoch"] == 2 && note["next"] == "person"

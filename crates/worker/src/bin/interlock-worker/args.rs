@@ -86,6 +86,9 @@ pub(crate) struct Cli {
     /// Print one JSON document for each line.
     #[arg(long)]
     pub(crate) json: bool,
+    /// Wait for the end of the worker with this word, and end the programs that it leaves.
+    #[arg(long, hide = true, value_name = "WORD")]
+    pub(crate) companion_of: Option<String>,
     /// Read the address and the password of the database from standard input.
     #[arg(long, hide = true)]
     pub(crate) secrets_on_stdin: bool,

@@ -21,7 +21,7 @@ use signal_hook::{
 
 use crate::{
     args::Cli,
-    notes,
+    companion, notes,
     secrets::{self, Secrets},
 };
 
@@ -47,6 +47,9 @@ pub(crate) fn refused(error: &dyn Error) -> ExitCode {
 }
 
 pub(crate) fn run(cli: Cli) -> Done {
+    if let Some(word) = &cli.companion_of {
+        return Ok(companion::watch(word)?);
+    }
     if cli.register_only {
         return register_only(&cli);
     }
@@ -74,10 +77,14 @@ pub(crate) fn run(cli: Cli) -> Done {
     };
     let stopper = Stopper::default();
     stop_on_signals(stopper.clone())?;
+    let companion = companion::begin(stopper.clone())?;
     let json = cli.json;
     work(database, settings, &stopper, move |note: &Note| {
         notes::print(note, json);
     })?;
+    if companion.was_killed() {
+        return Err("the process that would end its programs was killed, so the worker has stopped: start it again".into());
+    }
     Ok(())
 }
 

@@ -2,6 +2,7 @@
 
 mod args;
 mod commands;
+mod companion;
 mod notes;
 mod secrets;
 

@@ -8,9 +8,10 @@ use std::{
     process::{Command, Stdio},
 };
 
+use interlock_store::random_word;
 use serde::{Deserialize, Serialize};
 
-use crate::args::Cli;
+use crate::{args::Cli, companion};
 
 const DATABASE: &str = "INTERLOCK_DATABASE";
 const PASSWORD: &str = "PGPASSWORD";
@@ -26,23 +27,16 @@ pub(crate) struct Secrets {
     pub(crate) password: Option<String>,
 }
 
-/// Returns the secrets; starts this program again if they are in its environment.
+/// Returns the secrets; starts this program again if they may be in its environment.
 ///
 /// The environment of a process can be read as long as it runs, so it is started again without them, in the same process,
-/// and reads them from a pipe.
+/// and reads them from a pipe. It is also given the word by which its [`companion`] finds its programs.
 pub(crate) fn take(cli: &Cli) -> Result<Secrets, Box<dyn Error>> {
     if cli.secrets_on_stdin {
         let mut text = String::new();
         let limit = u64::try_from(BYTES_MAX)?;
         io::stdin().lock().take(limit).read_to_string(&mut text)?;
         return Ok(serde_json::from_str(&text)?);
-    }
-    let found = [DATABASE, PASSWORD].into_iter();
-    if !found.into_iter().any(|name| env::var_os(name).is_some()) {
-        return Ok(Secrets {
-            address: cli.shared.clone(),
-            password: None,
-        });
     }
     let secrets = Secrets {
         address: cli.shared.clone(),
@@ -66,6 +60,7 @@ fn again(secrets: &Secrets) -> Result<io::Error, Box<dyn Error>> {
         .arg(OPTION)
         .env_remove(DATABASE)
         .env_remove(PASSWORD)
+        .env(companion::VARIABLE, random_word()?)
         .stdin(Stdio::from(reader));
     Ok(command.exec())
 }
