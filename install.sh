@@ -16,9 +16,10 @@ fail() {
 }
 
 usage() {
-    printf '%s\n' 'Usage: install.sh [--dir DIRECTORY] [--shared]' '' \
+    printf '%s\n' 'Usage: install.sh [--dir DIRECTORY] [--shared] [--worker]' '' \
         'Installs interlock into DIRECTORY (default: ~/.local/bin).' \
         '--shared: also the program behind `interlock shared`, for a log in PostgreSQL.' \
+        '--worker: also the program behind `interlock worker`, which carries runs of such a log.' \
         'INTERLOCK_BASE_URL: where the archives and SHA256SUMS lie, https:// or file://.'
 }
 
@@ -34,7 +35,11 @@ while [ $# -gt 0 ]; do
             shift
             ;;
         --shared)
-            programs='interlock interlock-shared'
+            programs="$programs interlock-shared"
+            shift
+            ;;
+        --worker)
+            programs="$programs interlock-worker"
             shift
             ;;
         -h | --help)

@@ -1,10 +1,10 @@
 //! `package`: builds the published packages from the built programs, in `target/package`.
 
 mod archive;
+mod beside;
 mod deb;
 mod homebrew;
 mod npm;
-mod shared;
 
 use std::{
     env, fs,
@@ -22,6 +22,8 @@ struct Packing {
     binary: PathBuf,
     /// The built program of `interlock shared`.
     shared_binary: PathBuf,
+    /// The built program of `interlock worker`.
+    worker_binary: PathBuf,
     /// The target that it was built for.
     target: String,
     /// The output folder.
@@ -33,12 +35,14 @@ const VERSION: &str = env!("CARGO_PKG_VERSION");
 
 pub(crate) fn run(arguments: &[&str]) -> Result<ExitCode> {
     let mut kinds = Vec::new();
-    let (mut binary, mut shared_binary, mut target, mut to) = (None, None, None, None);
+    let (mut binary, mut shared_binary, mut worker_binary) = (None, None, None);
+    let (mut target, mut to) = (None, None);
     let mut words = arguments.iter();
     while let Some(word) = words.next() {
         let place = match *word {
             "--binary" => &mut binary,
             "--shared-binary" => &mut shared_binary,
+            "--worker-binary" => &mut worker_binary,
             "--target" => &mut target,
             "--to" => &mut to,
             kind if KINDS.iter().any(|(known, _)| *known == kind) => {
@@ -63,7 +67,8 @@ pub(crate) fn run(arguments: &[&str]) -> Result<ExitCode> {
     };
     let packing = Packing {
         binary: program(binary, "interlock")?,
-        shared_binary: program(shared_binary, "interlock-shared")?,
+        shared_binary: program(shared_binary, beside::SHARED.program)?,
+        worker_binary: program(worker_binary, beside::WORKER.program)?,
         target,
         to: to.map_or_else(|| tools::root().join("target/package"), PathBuf::from),
     };
@@ -73,7 +78,8 @@ pub(crate) fn run(arguments: &[&str]) -> Result<ExitCode> {
     let packs_program = ["npm", "archive", "deb"].into_iter().any(packs);
     for (is_packed, given, name) in [
         (packs_program, binary, "interlock"),
-        (packs("shared"), shared_binary, "interlock-shared"),
+        (packs("shared"), shared_binary, beside::SHARED.program),
+        (packs("worker"), worker_binary, beside::WORKER.program),
     ] {
         if is_packed && given.is_none() {
             let build = ["build", "--locked", "--release", "--package", name];
@@ -94,13 +100,18 @@ const KINDS: &[(&str, Make)] = &[
     ("npm", npm::make),
     ("archive", archive::make),
     ("deb", deb::make),
-    ("shared", shared::make),
+    ("shared", |packing| {
+        beside::make(&beside::SHARED, &packing.shared_binary, packing)
+    }),
+    ("worker", |packing| {
+        beside::make(&beside::WORKER, &packing.worker_binary, packing)
+    }),
     ("homebrew", homebrew::make),
 ];
 
 fn known() -> String {
     let kinds: Vec<String> = KINDS.iter().map(|(kind, _)| format!("`{kind}`")).collect();
-    let options = "`--binary`, `--shared-binary`, `--target` and `--to`";
+    let options = "`--binary`, `--shared-binary`, `--worker-binary`, `--target` and `--to`";
     format!("{}, {options}", kinds.join(", "))
 }
 

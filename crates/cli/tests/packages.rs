@@ -53,16 +53,20 @@ fn packages() -> &'static Path {
         let binary = folder.path().join("interlock");
         ran(Command::new("strip").arg("-o").arg(&binary).arg(INTERLOCK));
         let packed = folder.path().join("package");
-        let shared = programs::built("interlock-shared", "interlock-shared", INTERLOCK).unwrap();
-        let shared_binary = folder.path().join("interlock-shared");
-        ran(Command::new("strip")
-            .arg("-o")
-            .arg(&shared_binary)
-            .arg(shared));
+        let stripped = |name: &str| {
+            let built = programs::built(name, name, INTERLOCK).unwrap();
+            let to = folder.path().join(name);
+            ran(Command::new("strip").arg("-o").arg(&to).arg(built));
+            to
+        };
+        let (shared, worker) = (stripped("interlock-shared"), stripped("interlock-worker"));
         let xtask = programs::built("xtask", "xtask", INTERLOCK).unwrap();
         let mut pack = Command::new(xtask);
-        pack.args(["package", "npm", "archive", "deb", "shared", "homebrew"]);
-        pack.arg("--shared-binary").arg(shared_binary);
+        pack.args([
+            "package", "npm", "archive", "deb", "shared", "worker", "homebrew",
+        ]);
+        pack.arg("--shared-binary").arg(shared);
+        pack.arg("--worker-binary").arg(worker);
         // A release is compressed as much as possible. For a test build that takes a minute, and no test looks at the
         // size.
         pack.env("DPKG_DEB_COMPRESSOR_TYPE", "gzip");
@@ -202,30 +206,35 @@ fn the_script_installs_what_has_the_right_checksum() {
 }
 
 #[test]
-fn the_program_for_a_team_is_installed_next_to_the_other_one() {
+fn the_programs_for_a_team_are_installed_next_to_the_other_one() {
     let room = Room::new().unwrap();
-    let output = install(&room, &packages().join("archive"), &["--shared"]);
+    let words = ["--shared", "--worker"];
+    let output = install(&room, &packages().join("archive"), &words);
     expect_success("install.sh", &output).unwrap();
-    let program = room.home().join(".local/bin/interlock");
-    let said = ran(room.command(program).args(["shared", "--version"]));
-    assert!(said.contains(env!("CARGO_PKG_VERSION")), "{said}");
-
     let to = room.path("root");
-    for name in ["interlock", "interlock-shared"] {
+    let besides = ["shared", "worker"];
+    for name in ["interlock", "interlock-shared", "interlock-worker"] {
         let deb = packed(name, ".deb");
         ran(Command::new("dpkg-deb").arg("--extract").arg(&deb).arg(&to));
     }
-    let said = ran(room
-        .command(to.join("usr/bin/interlock"))
-        .args(["shared", "--version"]));
-    assert!(said.contains(env!("CARGO_PKG_VERSION")), "{said}");
-    let deb = packed("interlock-shared", ".deb");
-    let needs = ran(Command::new("dpkg-deb")
-        .arg("--field")
-        .arg(&deb)
-        .arg("Depends"));
-    let wanted = format!("interlock (= {})", env!("CARGO_PKG_VERSION"));
-    assert!(needs.contains(&wanted), "{needs}");
+    for program in [
+        room.home().join(".local/bin/interlock"),
+        to.join("usr/bin/interlock"),
+    ] {
+        for beside in besides {
+            let said = ran(room.command(&program).args([beside, "--version"]));
+            assert!(said.contains(env!("CARGO_PKG_VERSION")), "{said}");
+        }
+    }
+    for beside in besides {
+        let deb = packed(&format!("interlock-{beside}"), ".deb");
+        let needs = ran(Command::new("dpkg-deb")
+            .arg("--field")
+            .arg(&deb)
+            .arg("Depends"));
+        let wanted = format!("interlock (= {})", env!("CARGO_PKG_VERSION"));
+        assert!(needs.contains(&wanted), "{needs}");
+    }
 }
 
 #[test]
