@@ -13,6 +13,7 @@ mod folded;
 mod git;
 mod index;
 mod list;
+mod patterns;
 mod processes;
 mod program;
 mod table;

@@ -2,7 +2,7 @@
 
 use interlock_core::facts::{SimpleCommand, Word};
 
-use super::{Guarded, LineView, commands::has_option, named, walks::fits};
+use super::{Guarded, LineView, commands::has_option, named, patterns::fits};
 use crate::{
     disk::Kind,
     path::{plain, relative},
