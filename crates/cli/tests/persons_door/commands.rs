@@ -55,6 +55,7 @@ const FOR_ALL: &[&str] = &[
     "lsp",
     "gateway",
     "shared",
+    "worker",
     "telemetry",
     "completions",
     "man",
