@@ -47,6 +47,8 @@ fn every_byte_of_an_envelope_counts() {
         // Every single bit, and bytes that JSON and Base64 treat specially.
         let bits = (0..8).map(|bit| good[at] ^ 1 << bit);
         let special = *b" \n\\\"/+-_=,:{}[]";
+        // Every fourth byte becomes each of these.
+        let special = special.into_iter().filter(|_| at % 4 == 0);
         for byte in bits.chain(special) {
             let mut changed = good.clone();
             if changed[at] == byte {
