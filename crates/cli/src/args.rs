@@ -457,7 +457,7 @@ This help is all there is until then.")]
   interlock worker --projects /srv/runs --listen 0.0.0.0:9080 --restate http://restate.example:8080 \\
     --identity-key publickeyv1_…
 
-The program is `interlock-worker`: build it from a checkout and install it beside `interlock`.
+The program is `interlock-worker`: `install.sh --worker` or its package installs it beside `interlock`.
 This help is all there is until then.")]
     Worker {
         /// The arguments for that program.

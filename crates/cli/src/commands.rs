@@ -2,6 +2,7 @@
 
 mod attest;
 pub(crate) mod backtest;
+mod beside;
 pub(crate) mod check;
 mod compare;
 pub(crate) mod console;
@@ -28,7 +29,6 @@ pub(crate) mod prove;
 pub(crate) mod run;
 pub(crate) mod schema;
 pub(crate) mod serve;
-mod shared;
 pub(crate) mod simulate;
 pub(crate) mod start;
 pub(crate) mod status;
@@ -49,7 +49,7 @@ use std::{
 use clap::FromArgMatches as _;
 use interlock_core::visible::visible_lines;
 
-use self::shared::Beside;
+use self::beside::Beside;
 use crate::{
     app::{App, indented},
     args::{self, Cli, Command, FsCommand},
@@ -72,7 +72,7 @@ pub(crate) fn run(arguments: Vec<OsString>) -> ExitCode {
         return exec::run_line(arguments.get(2..).unwrap_or_default());
     }
     if let Some(program) = arguments.get(1).and_then(|word| Beside::of(word))
-        && let Some(code) = shared::start(program, arguments.get(2..).unwrap_or_default())
+        && let Some(code) = beside::start(program, arguments.get(2..).unwrap_or_default())
     {
         return code;
     }
@@ -157,8 +157,8 @@ fn dispatch(app: &App, command: Command) -> Done {
         Command::Demo(args) => demo::run(app, &args),
         Command::Tools(args) => tools::run(app, &args),
         Command::Serve(args) => serve::run(app, args),
-        Command::Shared { arguments } => shared::run(Beside::Shared, &arguments),
-        Command::Worker { arguments } => shared::run(Beside::Worker, &arguments),
+        Command::Shared { arguments } => beside::run(Beside::Shared, &arguments),
+        Command::Worker { arguments } => beside::run(Beside::Worker, &arguments),
         Command::Export(args) => export::run(app, &args),
         Command::Passkey(args) => passkey::run(app, args),
         Command::Token(args) => token::run(app, &args),

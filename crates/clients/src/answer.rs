@@ -1,5 +1,6 @@
 //! A hook's answer, independent of any client; each client's module writes it in the client's format.
 
+pub(crate) use interlock_view::review::cut;
 use serde_json::Value;
 
 /// The answer of a hook.
@@ -74,13 +75,4 @@ impl From<Say> for Answer {
             held: false,
         }
     }
-}
-
-/// Cuts `text` to at most `max` characters, marking the cut.
-pub(crate) fn cut(text: &str, max: usize) -> String {
-    if text.chars().count() <= max {
-        return text.to_owned();
-    }
-    let kept = text.chars().take(max.saturating_sub(1));
-    kept.chain(['…']).collect()
 }

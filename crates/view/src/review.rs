@@ -46,13 +46,19 @@ impl Row {
     }
 }
 
-/// Shows text on one line, cut to `max` characters.
-fn shortened(text: &str, max: usize) -> String {
+/// Cuts `text` to at most `max` characters, marking the cut.
+#[must_use]
+pub fn cut(text: &str, max: usize) -> String {
     if text.chars().count() <= max {
-        return visible(text);
+        return text.to_owned();
     }
     let kept = text.chars().take(max.saturating_sub(1));
-    visible(&kept.chain(['…']).collect::<String>())
+    kept.chain(['…']).collect()
+}
+
+/// Shows text on one line, cut to `max` characters.
+fn shortened(text: &str, max: usize) -> String {
+    visible(&cut(text, max))
 }
 
 /// Reads one event of a run's log, with its time; `None`: there is none, or it cannot be read.

@@ -13,7 +13,7 @@ use crate::{
     app::App,
     args::ServeArgs,
     authority,
-    commands::{gateway::wrapped, shared},
+    commands::{beside, gateway::wrapped},
     failure::{Done, Failure},
     telemetry,
 };
@@ -25,7 +25,7 @@ const TOKEN_BYTES_MAX: u64 = 4_096;
 pub(crate) fn run(app: &App, args: ServeArgs) -> Done {
     authority::not_below_an_agent(app)?;
     if let Some(database) = &args.shared {
-        return shared::serve(database, &args);
+        return beside::serve(database, &args);
     }
     let settings = Settings {
         environment: app.environment()?.clone(),
