@@ -253,6 +253,28 @@ fn what_was_asked_since_a_moment_is_told_from_what_waited_before() {
 }
 
 #[test]
+fn an_answer_is_for_what_was_asked_before_the_person_looked() {
+    let mut played = Played::new();
+    let start = played.run.seq;
+    played.proposes("a", "c1", "Tool1");
+    let looked = played.run.seq;
+    let answer = |before: u64| {
+        CommandKind::Approve(Answer {
+            by: "ana".to_owned(),
+            before: Some(before),
+            ..Answer::default()
+        })
+    };
+    // Who has seen no event of it has not seen the request, whose number is the first after those.
+    let refused = played.ask(answer(start));
+    assert!(matches!(refused, Reply::Refused(_)), "{refused:?}");
+    assert_eq!(played.waiting(), ["a"]);
+    played.proposes("b", "c2", "Tool2");
+    assert_eq!(played.ask(answer(looked)), Reply::Accepted);
+    assert_eq!(played.waiting(), ["b"]);
+}
+
+#[test]
 fn a_yes_in_one_branch_is_none_in_another() {
     let mut played = Played::new();
     played.proposes("a", "c1", "Write");

@@ -129,6 +129,39 @@ fn a_long_conversation_is_condensed_once_before_a_stage_sees_it() {
     assert!(matches!(next(&driven), Some(Step::Model { turn: 1, .. })));
 }
 
+#[test]
+fn a_run_that_has_spent_its_budget_calls_no_model_and_condenses_nothing() {
+    let states = json!({
+        "a": { "on": to("b") }, "b": { "on": to("c") }, "c": stage(true, Value::Null), "end": end(),
+    });
+    for (tokens, is_spent) in [(0, true), (7, false), (8, false)] {
+        let mut machine = machine("a", false, states.clone());
+        machine["conversation"]["condensing"] = json!({ "messages_max": 2, "tokens_max": 1000 });
+        machine["stages"] = json!({ "budget": { "tokens": tokens } });
+        let mut driven = Driven::begin(machine, "go");
+        driven.ends(None, "one");
+        driven.ends(None, "two");
+        driven.stage(StageCommand::Begin { tools: Vec::new() });
+        let next = step(&driven.machine, &driven.run, &FramePath::root());
+        assert_eq!(next == Some(Step::Condense), !is_spent, "{tokens}: {next:?}");
+        if !is_spent {
+            driven.stage(StageCommand::Condensed {
+                summary: Some("one and two".to_owned()),
+                model: "p/m".to_owned(),
+                usage: Usage {
+                    input: 5,
+                    output: 2,
+                    ..Usage::default()
+                },
+            });
+        }
+        // The summary has cost seven tokens: with seven, nothing is left for the answer.
+        let reply = driven.stage(call());
+        let refused = matches!(&reply, Reply::Refused(refusal) if refusal.code == Code::Budget);
+        assert_eq!(refused, tokens < 8, "{tokens}: {reply:?}");
+    }
+}
+
 /// Starts a stage in mode `yolo` whose model has proposed `calls` in one message.
 fn stage_with(calls: Vec<MessageCall>) -> Driven {
     let states = json!({ "a": stage(true, json!(null)), "end": end() });

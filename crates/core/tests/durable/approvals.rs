@@ -130,3 +130,18 @@ fn where_there_is_no_conversation_nobody_is_told_and_nothing_is_edited() {
     driven.accept(answer(true, None));
     assert_eq!(driven.running()[0].0, "one");
 }
+
+#[test]
+fn a_cancelled_run_asks_nothing_any_more() {
+    for (whole, last) in shapes() {
+        let mut driven = Driven::start(whole);
+        let (path, _) = driven.running().pop().unwrap();
+        driven.done(&path, "");
+        let by = || "ana".to_owned();
+        driven.accept(CommandKind::Cancel { by: by() });
+        assert!(pending(&driven.machine, &driven.run).is_empty(), "{last}");
+        let late = driven.ask(answer(true, None));
+        assert!(matches!(late, Reply::Refused(_)), "{last}: {late:?}");
+        assert!(driven.running().is_empty(), "{last}");
+    }
+}
