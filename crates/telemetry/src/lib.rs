@@ -14,7 +14,7 @@ mod settings;
 mod span;
 mod spans;
 
-pub use otlp::{Resource, request};
+pub use otlp::{LogRecord, Resource, logs_request, request};
 pub use send::{SendError, Sender};
 pub use settings::{Settings, SettingsError};
 pub use span::{Happened, Moment, Parent, RunLabel, Span, Value};

@@ -1,4 +1,4 @@
-//! Spans in the JSON of OTLP.
+//! Spans and log records in the JSON of OTLP.
 
 use serde_json::{Value as Json, json};
 
@@ -12,6 +12,8 @@ const CLIENT: u8 = 3;
 const FAILED: u8 = 2;
 /// The trace is sampled.
 const SAMPLED: u32 = 1;
+/// `SEVERITY_NUMBER_INFO`.
+const INFO: u8 = 9;
 
 /// The sender of the spans.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -23,19 +25,56 @@ pub struct Resource {
 /// Writes an `ExportTraceServiceRequest`.
 #[must_use]
 pub fn request(resource: &Resource, spans: &[Span]) -> Json {
-    let attributes: Vec<Json> = resource
-        .attributes
-        .iter()
-        .map(|(name, value)| json!({ "key": name, "value": { "stringValue": value } }))
-        .collect();
     let spans: Vec<Json> = spans.iter().map(span).collect();
     json!({ "resourceSpans": [{
-        "resource": { "attributes": attributes },
-        "scopeSpans": [{
-            "scope": { "name": "interlock", "version": env!("CARGO_PKG_VERSION") },
-            "spans": spans,
-        }],
+        "resource": described(resource),
+        "scopeSpans": [{ "scope": scope(), "spans": spans }],
     }] })
+}
+
+/// A record of a log.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LogRecord {
+    /// The name of the kind of event.
+    pub name: &'static str,
+    /// When it happened, in milliseconds since 1970.
+    pub at_ms: u64,
+    /// The text.
+    pub body: String,
+    /// Names and values.
+    pub attributes: Vec<(&'static str, Value)>,
+}
+
+/// Writes an `ExportLogsServiceRequest`.
+#[must_use]
+pub fn logs_request(resource: &Resource, records: &[LogRecord]) -> Json {
+    let records: Vec<Json> = records.iter().map(record).collect();
+    json!({ "resourceLogs": [{
+        "resource": described(resource),
+        "scopeLogs": [{ "scope": scope(), "logRecords": records }],
+    }] })
+}
+
+fn record(record: &LogRecord) -> Json {
+    json!({
+        "timeUnixNano": nanoseconds(record.at_ms),
+        "eventName": record.name,
+        "severityNumber": INFO,
+        "severityText": "INFO",
+        "body": { "stringValue": record.body },
+        "attributes": attributes(&record.attributes),
+    })
+}
+
+fn described(resource: &Resource) -> Json {
+    let attributes = resource.attributes.iter();
+    let attributes =
+        attributes.map(|(name, value)| json!({ "key": name, "value": { "stringValue": value } }));
+    json!({ "attributes": attributes.collect::<Vec<_>>() })
+}
+
+fn scope() -> Json {
+    json!({ "name": "interlock", "version": env!("CARGO_PKG_VERSION") })
 }
 
 fn span(span: &Span) -> Json {

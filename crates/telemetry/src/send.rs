@@ -1,4 +1,4 @@
-//! Posts spans to a collector.
+//! Posts spans and log records to a collector.
 
 use std::{thread, time::Duration};
 
@@ -10,7 +10,7 @@ use reqwest::{
     redirect::Policy,
 };
 
-use crate::{Settings, Span, request};
+use crate::{LogRecord, Settings, Span, logs_request, request};
 
 /// The number of spans in one request.
 const SPANS_MAX: usize = 256;
@@ -19,7 +19,7 @@ const TRIES_MAX: u32 = 3;
 /// Time before the first retry.
 const WAIT: Duration = Duration::from_millis(500);
 
-/// Why spans were not taken.
+/// Why spans or log records were not taken.
 #[derive(Debug, thiserror::Error)]
 pub enum SendError {
     /// The endpoint is not an address.
@@ -119,6 +119,15 @@ impl<'a> Sender<'a> {
             self.post(&body)?;
         }
         Ok(())
+    }
+
+    /// Sends log records in one request.
+    ///
+    /// # Errors
+    /// The collector cannot be reached or refuses them.
+    pub fn send_logs(&self, records: &[LogRecord]) -> Result<(), SendError> {
+        let body = logs_request(&self.settings.resource, records).to_string();
+        self.post(&body)
     }
 
     fn post(&self, body: &str) -> Result<(), SendError> {

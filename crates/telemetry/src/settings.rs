@@ -1,4 +1,4 @@
-//! Where spans are sent, according to the standard variables and a person's configuration.
+//! Where spans and log records are sent, according to the standard variables and a person's configuration.
 
 #[cfg(test)]
 mod tests;
@@ -9,6 +9,34 @@ use crate::otlp::Resource;
 
 /// How long an answer is waited for.
 const TIMEOUT: Duration = Duration::from_secs(10);
+
+/// The variables that are about one kind of what is sent, and the end of its address.
+struct Signal {
+    exporter: &'static str,
+    endpoint: &'static str,
+    path: &'static str,
+    protocol: &'static str,
+    headers: &'static str,
+    timeout: &'static str,
+}
+
+const TRACES: Signal = Signal {
+    exporter: "OTEL_TRACES_EXPORTER",
+    endpoint: "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT",
+    path: "/v1/traces",
+    protocol: "OTEL_EXPORTER_OTLP_TRACES_PROTOCOL",
+    headers: "OTEL_EXPORTER_OTLP_TRACES_HEADERS",
+    timeout: "OTEL_EXPORTER_OTLP_TRACES_TIMEOUT",
+};
+
+const LOGS: Signal = Signal {
+    exporter: "OTEL_LOGS_EXPORTER",
+    endpoint: "OTEL_EXPORTER_OTLP_LOGS_ENDPOINT",
+    path: "/v1/logs",
+    protocol: "OTEL_EXPORTER_OTLP_LOGS_PROTOCOL",
+    headers: "OTEL_EXPORTER_OTLP_LOGS_HEADERS",
+    timeout: "OTEL_EXPORTER_OTLP_LOGS_TIMEOUT",
+};
 
 /// Where spans are sent, and in whose name.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -44,11 +72,31 @@ pub enum SettingsError {
 }
 
 impl Settings {
-    /// Reads the variables through `look`; `configured` and `content` come from the configuration.
+    /// Reads the variables for spans through `look`; `configured` and `content` come from the configuration.
     ///
     /// # Errors
     /// A protocol or an endpoint cannot be used.
     pub fn of(
+        look: impl Fn(&str) -> Option<String>,
+        configured: Option<&str>,
+        content: bool,
+    ) -> Result<Self, SettingsError> {
+        Self::of_signal(&TRACES, look, configured, content)
+    }
+
+    /// Reads the variables for log records through `look`; `base` is the collector's address if no variable names one.
+    ///
+    /// # Errors
+    /// A protocol or an endpoint cannot be used.
+    pub fn of_logs(
+        look: impl Fn(&str) -> Option<String>,
+        base: Option<&str>,
+    ) -> Result<Self, SettingsError> {
+        Self::of_signal(&LOGS, look, base, true)
+    }
+
+    fn of_signal(
+        signal: &Signal,
         look: impl Fn(&str) -> Option<String>,
         configured: Option<&str>,
         content: bool,
@@ -60,32 +108,24 @@ impl Settings {
                 .find_map(|name| look(name).map(|value| (name, value.trim().to_owned())))
         };
         let off = look("OTEL_SDK_DISABLED").is_some_and(|word| word.eq_ignore_ascii_case("true"))
-            || look("OTEL_TRACES_EXPORTER").is_some_and(|word| word.trim() == "none");
+            || look(signal.exporter).is_some_and(|word| word.trim() == "none");
         let base = look("OTEL_EXPORTER_OTLP_ENDPOINT").or_else(|| configured.map(str::to_owned));
-        let endpoint = look("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT")
+        let below = |base: String| format!("{}{}", base.trim().trim_end_matches('/'), signal.path);
+        let endpoint = look(signal.endpoint)
             .map(|endpoint| endpoint.trim().to_owned())
-            .or_else(|| base.map(|base| format!("{}/v1/traces", base.trim().trim_end_matches('/'))))
+            .or_else(|| base.map(below))
             .filter(|_| !off);
         if let Some(endpoint) = &endpoint {
             usable(endpoint)?;
-            let protocol = first([
-                "OTEL_EXPORTER_OTLP_TRACES_PROTOCOL",
-                "OTEL_EXPORTER_OTLP_PROTOCOL",
-            ]);
+            let protocol = first([signal.protocol, "OTEL_EXPORTER_OTLP_PROTOCOL"]);
             if let Some((variable, protocol)) = protocol
                 && !protocol.starts_with("http/")
             {
                 return Err(SettingsError::Protocol { variable, protocol });
             }
         }
-        let headers = first([
-            "OTEL_EXPORTER_OTLP_TRACES_HEADERS",
-            "OTEL_EXPORTER_OTLP_HEADERS",
-        ]);
-        let timeout = first([
-            "OTEL_EXPORTER_OTLP_TRACES_TIMEOUT",
-            "OTEL_EXPORTER_OTLP_TIMEOUT",
-        ]);
+        let headers = first([signal.headers, "OTEL_EXPORTER_OTLP_HEADERS"]);
+        let timeout = first([signal.timeout, "OTEL_EXPORTER_OTLP_TIMEOUT"]);
         let captured = look("OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT");
         Ok(Self {
             endpoint,

@@ -2,6 +2,7 @@
 
 use std::{collections::BTreeSet, fs, process::Command};
 
+use interlock_testkit::collector::Collector;
 use serde_json::{Value, json};
 
 use crate::{
@@ -74,10 +75,12 @@ fn the_page_of_the_book_is_true() {
     let mut server: Option<Served> = None;
     let mut run = String::new();
     let mut called = [0, 0];
+    let collector = Collector::start("200 OK").unwrap();
     for line in commands(page) {
         let line = line
             .replace("01k9", &run)
-            .replace("~/", &format!("{}/", state.display()));
+            .replace("~/", &format!("{}/", state.display()))
+            .replace("http://127.0.0.1:4318", &collector.endpoint());
         let line = match &server {
             Some(server) => line.replace("127.0.0.1:4680", server.address()),
             None => line,
@@ -116,7 +119,43 @@ fn the_page_of_the_book_is_true() {
         );
         assert!(said.status.success(), "{line}\n{out}\n{err}");
     }
-    assert_eq!(called, [13, 3]);
+    assert_eq!(called, [14, 3]);
+    // What the collector was sent is a file.
+    let records: Vec<Value> = collector
+        .posted()
+        .iter()
+        .flat_map(|posted| {
+            assert_eq!(posted.path, "/v1/logs");
+            let scope = &posted.body["resourceLogs"][0]["scopeLogs"][0];
+            scope["logRecords"].as_array().unwrap().clone()
+        })
+        .collect();
+    let bodies: Vec<&str> = records
+        .iter()
+        .map(|record| record["body"]["stringValue"].as_str().unwrap())
+        .collect();
+    fs::write(state.join("sent.jsonl"), bodies.join("\n") + "\n").unwrap();
+    place.call(&["audit", "verify", "sent.jsonl", "--key", "audit.pub"], 0);
+    let attribute = |record: &Value, key: &str| {
+        let attributes = record["attributes"].as_array().unwrap();
+        let found = attributes.iter().find(|pair| pair["key"] == key);
+        found.map(|pair| pair["value"].clone())
+    };
+    let kind = |record| attribute(record, "interlock.audit.kind").unwrap();
+    assert_eq!(kind(&records[0]), json!({ "stringValue": "beginning" }));
+    let last = records.last().unwrap();
+    assert_eq!(kind(last), json!({ "stringValue": "head" }));
+    for (number, record) in records[1..records.len() - 1].iter().enumerate() {
+        let seq = json!({ "intValue": number.to_string() });
+        assert_eq!(attribute(record, "interlock.audit.seq"), Some(seq));
+        let line: Value = serde_json::from_str(bodies[number + 1]).unwrap();
+        let at = format!("{}000000", line["entry"]["at_ms"]);
+        assert_eq!(record["timeUnixNano"], json!(at));
+        assert_eq!(
+            kind(record),
+            json!({ "stringValue": line["entry"]["kind"] })
+        );
+    }
     // The lines that the page shows are of the form that is written.
     let line = fs::read_to_string(state.join("served.jsonl")).unwrap();
     let shown: Vec<Value> = page
@@ -336,4 +375,44 @@ fn keys_are_taken_only_where_they_belong() {
     let ana = fs::read_to_string(state.join("ana.token")).unwrap();
     let reply = server.post(ana.trim(), "/v1/runs", &new_name("k"), &start_body());
     assert_eq!(reply.json()["error"]["code"], json!("no_bundle"));
+}
+
+#[test]
+fn a_collector_that_refuses_is_named_with_what_it_has_accepted() {
+    let Some(place) = Place::new() else { return };
+    fs::create_dir_all(place.state()).unwrap();
+    prepared(&place);
+    let export = |otlp: &[&str], code| {
+        let words = ["audit", "export", "--key", "keys/audit.key", "--otlp"];
+        place.call(&[&words, otlp].concat(), code)
+    };
+    let collector = Collector::start("400 Bad Request").unwrap();
+    let (out, err) = export(&[&collector.endpoint()], 1);
+    assert_eq!(out, "");
+    assert!(err.contains("answered 400"), "{err}");
+    assert!(err.contains("0 lines were accepted before"), "{err}");
+    let (_, err) = export(&[], 1);
+    assert!(err.contains("no collector is named"), "{err}");
+    let (_, err) = export(&["ftp://collector"], 1);
+    assert!(err.contains("is not an endpoint"), "{err}");
+    let taken = Collector::start("200 OK").unwrap();
+    let mut command = place.command(&["audit", "export", "--key", "keys/audit.key", "--otlp"]);
+    command
+        .env("OTEL_EXPORTER_OTLP_ENDPOINT", "http://127.0.0.1:1")
+        .env(
+            "OTEL_EXPORTER_OTLP_LOGS_ENDPOINT",
+            taken.endpoint() + "/own",
+        )
+        .env("OTEL_EXPORTER_OTLP_LOGS_HEADERS", "x-key=a%20b");
+    assert!(command.status().unwrap().success());
+    let posted = taken.posted();
+    assert_eq!(posted[0].path, "/own");
+    assert_eq!(posted[0].header("x-key"), Some("a b"));
+    // The command line counts more than the variables.
+    let mut command = place.command(&["audit", "export", "--key", "keys/audit.key", "--otlp"]);
+    command
+        .arg(taken.endpoint())
+        .env("OTEL_EXPORTER_OTLP_LOGS_ENDPOINT", "http://127.0.0.1:1");
+    assert!(command.status().unwrap().success());
+    assert_eq!(taken.posted().last().unwrap().path, "/v1/logs");
 }

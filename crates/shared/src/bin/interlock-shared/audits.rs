@@ -14,6 +14,7 @@ use serde_json::json;
 
 use crate::{
     args::{AuditCommand, Target},
+    collector::Collector,
     commands::{Done, found, log, opened, say, write_new},
     keys,
 };
@@ -25,7 +26,9 @@ pub(crate) fn audit(target: &Target, command: AuditCommand) -> Done {
             run,
             key,
             output,
+            otlp,
         } => {
+            let collector = otlp.as_deref().map(Collector::new).transpose()?;
             let from = from.as_deref().map_or(Ok(AuditFrom::Entry(0)), begin)?;
             let key = keys::private(key.as_deref())?;
             let run = match run {
@@ -33,7 +36,10 @@ pub(crate) fn audit(target: &Target, command: AuditCommand) -> Done {
                 None => None,
             };
             let export = log(target)?.audit(from, run.as_ref(), Some(&key))?;
-            write(target, export, output.as_deref())
+            match collector {
+                Some(collector) => collector.send(target, export),
+                None => write(target, export, output.as_deref()),
+            }
         }
         AuditCommand::Verify {
             file,

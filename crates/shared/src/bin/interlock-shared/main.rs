@@ -3,6 +3,7 @@
 mod args;
 mod audits;
 mod bundles;
+mod collector;
 mod commands;
 mod keys;
 mod login;

@@ -11,6 +11,7 @@ pub(crate) enum AuditCommand {
   interlock shared audit export -o audit.jsonl
   interlock shared audit export --run 01k9… -o run.jsonl
   interlock shared audit export --from 2026-11-30T00:00:00Z --key ~/keys/audit.key
+  interlock shared audit export --otlp http://127.0.0.1:4318
 
 The key is an ed25519 key that `interlock attest keygen` has made. What was signed before is compared with the
 database, and a change is named. What runs have recorded is in the file.")]
@@ -25,8 +26,12 @@ database, and a change is named. What runs have recorded is in the file.")]
         #[arg(long, value_name = "FILE")]
         key: Option<PathBuf>,
         /// The file to write; standard output without it.
-        #[arg(short, long, value_name = "FILE")]
+        #[arg(short, long, value_name = "FILE", conflicts_with = "otlp")]
         output: Option<PathBuf>,
+        /// Send each line as a log record to the OpenTelemetry collector at URL, or at the address that the OTEL_
+        /// variables name.
+        #[arg(long, value_name = "URL", num_args = 0..=1, default_missing_value = "")]
+        otlp: Option<String>,
     },
     /// Check an exported file, without the database.
     #[command(after_help = "Examples:
