@@ -1,7 +1,7 @@
 //! Requests to a server, with a limit on the time of each.
 
 use std::{
-    sync::mpsc,
+    sync::{Mutex, OnceLock, PoisonError, mpsc},
     thread::{self, JoinHandle},
     time::{Duration, Instant},
 };
@@ -10,22 +10,34 @@ use interlock_store::random_word;
 use reqwest::{Client, Method, StatusCode, Url};
 use tokio::{runtime::Handle, sync::oneshot};
 
-use crate::{error::FleetError, wire::ErrorBody};
+use crate::{error::FleetError, forward::Forwarder, wire::ErrorBody};
 
 /// How long a request may take: a hook that has no verdict after two seconds refuses by itself, and could not say why.
-const REQUEST_TIME: Duration = Duration::from_millis(1_500);
+pub(crate) const REQUEST_TIME: Duration = Duration::from_millis(1_500);
+/// How long an unused connection is kept by a process that lives as long as a session.
+const IDLE_TIME: Duration = Duration::from_secs(15 * 60);
+/// How often an unused connection is checked.
+const KEEPALIVE_TIME: Duration = Duration::from_secs(15);
 /// Delay before a request is sent again with the same key.
 const REST: Duration = Duration::from_millis(50);
 /// Maximum size of an answer in bytes.
-const BYTES_MAX: usize = 64 * 1024 * 1024;
+pub(crate) const BYTES_MAX: usize = 64 * 1024 * 1024;
 
 /// A server with the token for it.
-///
-/// The requests run on a thread of their own, because some callers are on a runtime that must not be blocked by another.
 #[derive(Debug)]
 pub(crate) struct Server {
     base: Url,
     token: String,
+    /// A process of this machine that may be connected already.
+    forwarder: Mutex<Option<Forwarder>>,
+    own: OnceLock<Connection>,
+}
+
+/// A connection of this process.
+///
+/// The requests run on a thread of their own, because some callers are on a runtime that must not be blocked by another.
+#[derive(Debug)]
+struct Connection {
     client: Client,
     handle: Handle,
     stop: Option<oneshot::Sender<()>>,
@@ -55,33 +67,30 @@ impl Server {
         if !is_safe {
             return Err(bad("the token would be sent in the clear: use `https`"));
         }
-        let failed = |what: String| FleetError::Unreachable {
-            server: address.to_owned(),
-            what,
-        };
-        let builder = interlock_http::client(&base).map_err(|error| failed(error.to_string()))?;
-        let client = builder.build().map_err(|error| failed(error.to_string()))?;
-        let runtime = tokio::runtime::Builder::new_current_thread()
-            .enable_all()
-            .build()
-            .map_err(|error| failed(error.to_string()))?;
-        let handle = runtime.handle().clone();
-        let (stop, stopped) = oneshot::channel();
-        let thread = thread::Builder::new()
-            .name("server".to_owned())
-            .spawn(move || {
-                // It ends when dropped or sent.
-                let _ = runtime.block_on(stopped);
-            })
-            .map_err(|error| failed(error.to_string()))?;
         Ok(Self {
             base,
             token: token.to_owned(),
-            client,
-            handle,
-            stop: Some(stop),
-            thread: Some(thread),
+            forwarder: Mutex::new(None),
+            own: OnceLock::new(),
         })
+    }
+
+    /// Sends short requests over the connection that another process keeps, if it does.
+    pub(crate) fn forwarded(mut self, by: Forwarder) -> Self {
+        self.forwarder = Mutex::new(Some(by));
+        self
+    }
+
+    /// Returns the connection of this process; the first call makes it.
+    fn own(&self) -> Result<&Connection, FleetError> {
+        if let Some(own) = self.own.get() {
+            return Ok(own);
+        }
+        let made = Connection::new(&self.base).map_err(|what| FleetError::Unreachable {
+            server: self.address().to_owned(),
+            what,
+        })?;
+        Ok(self.own.get_or_init(|| made))
     }
 
     /// Returns the address, for messages.
@@ -91,9 +100,8 @@ impl Server {
 
     /// Reads `path`; the server may wait for `wait` before it answers.
     pub(crate) fn get(&self, path: &str, wait: Duration) -> Result<Vec<u8>, FleetError> {
-        self.retried(REQUEST_TIME + wait, |time| {
-            self.send(Method::GET, path, None, time)
-        })
+        let request = Request { path, posted: None };
+        self.retried(REQUEST_TIME + wait, |time| self.send(&request, time))
     }
 
     /// Posts `body`, again with the same key if there is no answer.
@@ -109,9 +117,11 @@ impl Server {
         time: Duration,
     ) -> Result<Vec<u8>, FleetError> {
         let key = random_word().map_err(|error| self.unreachable(&error))?;
-        self.retried(time, |time| {
-            self.send(Method::POST, path, Some((&key, body)), time)
-        })
+        let request = Request {
+            path,
+            posted: Some((&key, body)),
+        };
+        self.retried(time, |time| self.send(&request, time))
     }
 
     /// Repeats a request that had no answer until the time is over.
@@ -133,52 +143,76 @@ impl Server {
     }
 
     fn unreachable(&self, what: &dyn std::error::Error) -> FleetError {
-        // The system's text is the last of the chain.
-        let mut cause = what;
-        while let Some(deeper) = cause.source() {
-            cause = deeper;
-        }
         FleetError::Unreachable {
             server: self.address().to_owned(),
-            what: cause.to_string(),
+            what: cause(what),
         }
     }
 
-    fn send(
-        &self,
-        method: Method,
-        path: &str,
-        posted: Option<(&str, &[u8])>,
-        time: Duration,
-    ) -> Result<Vec<u8>, FleetError> {
-        let unreadable = |what: &str| FleetError::Unreadable {
-            server: self.address().to_owned(),
-            what: what.to_owned(),
+    fn send(&self, request: &Request<'_>, time: Duration) -> Result<Vec<u8>, FleetError> {
+        let began = Instant::now();
+        if let Some(answer) = self.forward(request, time) {
+            return self.read(answer);
+        }
+        let answer = self.raw(request, time.saturating_sub(began.elapsed()))?;
+        self.read(answer)
+    }
+
+    /// Has a short request forwarded by the process that keeps a connection.
+    fn forward(&self, request: &Request<'_>, time: Duration) -> Option<Answer> {
+        if time > REQUEST_TIME {
+            return None;
+        }
+        let lock = || {
+            self.forwarder
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner)
         };
-        let url = self.base.join(path).map_err(|_| unreadable("no address"))?;
-        let mut request = self
+        let mut forwarder = lock().take()?;
+        let answer = forwarder.send(&self.token, request, time / 2)?;
+        // One that has failed is not asked again.
+        *lock() = Some(forwarder);
+        Some(answer)
+    }
+
+    /// Sends a request over the connection of this process.
+    pub(crate) fn raw(&self, request: &Request<'_>, time: Duration) -> Result<Answer, FleetError> {
+        let url = self
+            .base
+            .join(request.path)
+            .map_err(|_| self.unreadable("no address"))?;
+        let own = self.own()?;
+        let method = request.posted.map_or(Method::GET, |_| Method::POST);
+        let mut built = own
             .client
             .request(method, url)
             .bearer_auth(&self.token)
             .timeout(time);
-        if let Some((key, body)) = posted {
-            request = request
+        if let Some((key, body)) = request.posted {
+            built = built
                 .header("idempotency-key", key)
                 .header("content-type", "application/json")
                 .body(body.to_vec());
         }
-        let (answer, answered) = mpsc::sync_channel(1);
-        self.handle.spawn(async move {
-            let _ = answer.send(answer_to(request).await);
-        });
-        let (status, bytes) = answered
-            .recv()
-            .map_err(|error| self.unreachable(&error))?
-            .map_err(|error| self.unreachable(&error))?;
-        if status == StatusCode::OK {
-            return Ok(bytes);
+        own.send(built).map_err(|what| FleetError::Unreachable {
+            server: self.address().to_owned(),
+            what,
+        })
+    }
+
+    fn unreadable(&self, what: &str) -> FleetError {
+        FleetError::Unreadable {
+            server: self.address().to_owned(),
+            what: what.to_owned(),
         }
-        let Ok(ErrorBody { error }) = serde_json::from_slice(&bytes) else {
+    }
+
+    /// Returns the body of an answer, or the error that it reports.
+    fn read(&self, Answer { status, body }: Answer) -> Result<Vec<u8>, FleetError> {
+        if status == StatusCode::OK {
+            return Ok(body);
+        }
+        let Ok(ErrorBody { error }) = serde_json::from_slice(&body) else {
             // A proxy in front of a server that is away says so in its own words.
             return Err(if status.is_server_error() {
                 FleetError::Unreachable {
@@ -186,7 +220,7 @@ impl Server {
                     what: status.to_string(),
                 }
             } else {
-                unreadable(&status.to_string())
+                self.unreadable(&status.to_string())
             });
         };
         Err(FleetError::Refused {
@@ -197,24 +231,86 @@ impl Server {
     }
 }
 
+/// A request to a server.
+#[derive(Debug)]
+pub(crate) struct Request<'a> {
+    pub(crate) path: &'a str,
+    /// The key and the body of what is posted; `None`: it only reads.
+    pub(crate) posted: Option<(&'a str, &'a [u8])>,
+}
+
+/// What a server has answered.
+#[derive(Debug)]
+pub(crate) struct Answer {
+    pub(crate) status: StatusCode,
+    pub(crate) body: Vec<u8>,
+}
+
+impl Connection {
+    fn new(base: &Url) -> Result<Self, String> {
+        let builder = interlock_http::client(base).map_err(|error| error.to_string())?;
+        let client = builder
+            .pool_idle_timeout(IDLE_TIME)
+            .tcp_keepalive(KEEPALIVE_TIME)
+            .build()
+            .map_err(|error| cause(&error))?;
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_all()
+            .build()
+            .map_err(|error| error.to_string())?;
+        let handle = runtime.handle().clone();
+        let (stop, stopped) = oneshot::channel();
+        let thread = thread::Builder::new()
+            .name("server".to_owned())
+            .spawn(move || {
+                // It ends when dropped or sent.
+                let _ = runtime.block_on(stopped);
+            })
+            .map_err(|error| error.to_string())?;
+        Ok(Self {
+            client,
+            handle,
+            stop: Some(stop),
+            thread: Some(thread),
+        })
+    }
+
+    /// Sends a request and waits for the answer; or says why there is none.
+    fn send(&self, request: reqwest::RequestBuilder) -> Result<Answer, String> {
+        let (answer, answered) = mpsc::sync_channel(1);
+        self.handle.spawn(async move {
+            let _ = answer.send(answer_to(request).await);
+        });
+        let answered = answered.recv().map_err(|error| error.to_string())?;
+        answered.map_err(|error| cause(&error))
+    }
+}
+
+/// Returns the last error of the chain, which is the system's.
+fn cause(error: &dyn std::error::Error) -> String {
+    let mut cause = error;
+    while let Some(deeper) = cause.source() {
+        cause = deeper;
+    }
+    cause.to_string()
+}
+
 /// Sends a request and reads the whole answer.
-async fn answer_to(
-    request: reqwest::RequestBuilder,
-) -> Result<(StatusCode, Vec<u8>), reqwest::Error> {
+async fn answer_to(request: reqwest::RequestBuilder) -> Result<Answer, reqwest::Error> {
     let mut response = request.send().await?;
     let status = response.status();
-    let mut bytes = Vec::new();
+    let mut body = Vec::new();
     while let Some(piece) = response.chunk().await? {
-        bytes.extend_from_slice(&piece);
-        if bytes.len() > BYTES_MAX {
+        body.extend_from_slice(&piece);
+        if body.len() > BYTES_MAX {
             // What is cut off cannot be read as JSON.
             break;
         }
     }
-    Ok((status, bytes))
+    Ok(Answer { status, body })
 }
 
-impl Drop for Server {
+impl Drop for Connection {
     fn drop(&mut self) {
         drop(self.stop.take());
         if let Some(thread) = self.thread.take() {

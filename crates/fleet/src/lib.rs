@@ -3,6 +3,9 @@
 //! A person joins a run on a machine (`interlock shared join`). From then on, a hook on that machine judges with the facts
 //! of its own files and sends the command to the server, which decides and records it. Nothing is decided here.
 //!
+//! The process of a session's gateway keeps a connection to the server and forwards the requests of hooks over it, so that
+//! they need no connection of their own ([`keep_connection`]).
+//!
 //! **Invariant.** Without an answer of the server nothing is allowed: there is no cache that could allow a call. Nothing of
 //! this crate runs for a run that is stored on this machine.
 
@@ -10,6 +13,7 @@ mod bundles;
 mod client;
 mod console;
 mod error;
+mod forward;
 mod people;
 mod remote;
 mod wire;
@@ -20,6 +24,7 @@ pub use console::{
     RunGraph, SignInAddress, Told,
 };
 pub use error::FleetError;
+pub use forward::keep_connection;
 pub use people::{
     ApprovalView, IssuerLine, Issuers, JobBody, PeopleBody, PeopleView, SignInBody, SignedIn,
     VoteLine,

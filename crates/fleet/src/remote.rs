@@ -27,6 +27,7 @@ use serde_json::json;
 use crate::{
     client::Server,
     error::FleetError,
+    forward::Forwarder,
     wire::{Decided, EventPage, Pinned, SnapshotView, Verdict, WireCommand},
 };
 
@@ -39,6 +40,7 @@ const WAIT_MAX: Duration = Duration::from_secs(30);
 /// The address is not one of a server, or the server does not answer or does not know the run.
 pub fn open(run: &RunId, joined: &JoinedRun, folder: RunFolder) -> Result<RunLog, StoreError> {
     let server = Server::new(&joined.server, &joined.token)?;
+    let server = server.forwarded(Forwarder::of(folder.path()));
     let work = folder.work().to_string_lossy().into_owned();
     let text = |path: &std::path::Path| path.to_string_lossy().into_owned();
     let marks = Marks::new(

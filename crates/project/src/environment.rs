@@ -68,6 +68,19 @@ impl Environment {
         project_root(&self.directory)
     }
 
+    /// Keeps a connection to the server of each run that is joined in this project, for the hooks of a session.
+    ///
+    /// Where that is not possible, they connect by themselves.
+    pub fn keep_connections(&self) {
+        let joined = self.home.joined_runs(&self.project());
+        for (run, folder) in joined.unwrap_or_default() {
+            let (home, of) = (self.home.clone(), run.clone());
+            interlock_fleet::keep_connection(run, folder, move || {
+                home.joined_run(&of).ok().flatten()
+            });
+        }
+    }
+
     /// Returns a variable that is text.
     #[must_use]
     pub fn variable(&self, name: &str) -> Option<String> {

@@ -33,6 +33,8 @@ mod carriers;
 mod cluster;
 #[path = "shared/forged.rs"]
 mod forged;
+#[path = "shared/forwarded.rs"]
+mod forwarded;
 #[path = "shared/isolation.rs"]
 mod isolation;
 #[path = "shared/joined.rs"]

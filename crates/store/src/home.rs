@@ -134,6 +134,30 @@ impl Home {
         files::write(&directory.join(JOINED), joined, Sync::Now)
     }
 
+    /// Returns the runs that a person has joined on this machine in the project at `root`, each with its folder.
+    ///
+    /// # Errors
+    /// The state directory cannot be read. A run that cannot be read is left out.
+    pub fn joined_runs(&self, root: &Path) -> Result<Vec<(RunId, PathBuf)>, StoreError> {
+        let mut runs = Vec::new();
+        for run in self.directory.run_ids()? {
+            let joined = self.directory.joined(&run).ok().flatten();
+            if joined.is_some_and(|joined| joined.project_root == root) {
+                let folder = self.directory.present_directory(&run)?;
+                runs.push((run, folder));
+            }
+        }
+        Ok(runs)
+    }
+
+    /// Reads how a run is joined on this machine; `None`: it is not, and is stored here.
+    ///
+    /// # Errors
+    /// There is no such run, or the file cannot be read.
+    pub fn joined_run(&self, run: &RunId) -> Result<Option<JoinedRun>, StoreError> {
+        self.directory.joined(run)
+    }
+
     /// Returns the real path of the directory; `None` if it does not exist.
     pub(crate) fn existing(&self) -> Result<Option<PathBuf>, StoreError> {
         self.directory.existing()

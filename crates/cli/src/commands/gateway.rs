@@ -42,6 +42,7 @@ pub(crate) fn run(app: &App, args: GatewayArgs) -> Done {
     if !behind.left_out.is_empty() {
         app.output.error(&left_out(&settings, &behind.left_out))?;
     }
+    settings.environment.keep_connections();
     let served = serve_stdio(&settings, &behind);
     // Hooks may not have seen the calls that passed here.
     telemetry::nudge();

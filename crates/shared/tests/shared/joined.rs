@@ -15,7 +15,7 @@ use tempfile::TempDir;
 use crate::{api::Fleet, server::ROLE};
 
 /// Returns the built `interlock`, which is beside the program of this crate; `None` if it is not built.
-fn interlock() -> Option<PathBuf> {
+pub(crate) fn interlock() -> Option<PathBuf> {
     let own = Path::new(env!("CARGO_BIN_EXE_interlock-shared"));
     let program = own.with_file_name("interlock");
     if program.is_file() {
@@ -27,20 +27,20 @@ fn interlock() -> Option<PathBuf> {
 }
 
 /// A machine with its own home and its own copy of the project.
-struct Machine {
-    room: TempDir,
-    program: PathBuf,
+pub(crate) struct Machine {
+    pub(crate) room: TempDir,
+    pub(crate) program: PathBuf,
 }
 
 /// A hook's answer: whether the call may run, and why not.
 #[derive(Debug, PartialEq)]
-enum Answer {
+pub(crate) enum Answer {
     Allowed,
     Denied(String),
 }
 
 impl Machine {
-    fn new(program: &Path) -> Self {
+    pub(crate) fn new(program: &Path) -> Self {
         let room = TempDir::new().unwrap();
         fs::create_dir_all(room.path().join("home")).unwrap();
         fs::create_dir_all(room.path().join("shop/.git")).unwrap();
@@ -55,7 +55,7 @@ impl Machine {
         self.room.path().join("shop").canonicalize().unwrap()
     }
 
-    fn command(&self, program: &Path) -> Command {
+    pub(crate) fn command(&self, program: &Path) -> Command {
         let home = self.room.path().join("home");
         let mut command = Command::new(program);
         command
@@ -69,7 +69,7 @@ impl Machine {
     }
 
     /// Joins the run; returns standard error if that is refused.
-    fn join(&self, run: &str, server: &str, token: &str) -> Result<(), String> {
+    pub(crate) fn join(&self, run: &str, server: &str, token: &str) -> Result<(), String> {
         let file = self.room.path().join("token");
         fs::write(&file, format!("{token}\n")).unwrap();
         let mut command = self.command(Path::new(env!("CARGO_BIN_EXE_interlock-shared")));
@@ -88,7 +88,7 @@ impl Machine {
         serde_json::from_slice(&output.stdout).unwrap()
     }
 
-    fn hook(&self, input: &Value) -> String {
+    pub(crate) fn hook(&self, input: &Value) -> String {
         let mut command = self.command(&self.program);
         command.args(["hook", "claude-code"]);
         command
@@ -107,7 +107,7 @@ impl Machine {
         text
     }
 
-    fn event(&self, name: &str, more: Value) -> Value {
+    pub(crate) fn event(&self, name: &str, more: Value) -> Value {
         let mut input = json!({
             "session_id": "5f1c3a52-6a0e-4a4e-9d37-0c5a4c1b7e21", "cwd": self.shop(),
             "transcript_path": self.room.path().join("t.jsonl"),
@@ -120,7 +120,7 @@ impl Machine {
     }
 
     /// Has a call judged by the hook.
-    fn judge(&self, id: &str, tool: &str, input: &Value) -> Answer {
+    pub(crate) fn judge(&self, id: &str, tool: &str, input: &Value) -> Answer {
         let said = self.hook(&self.event(
             "PreToolUse",
             json!({ "tool_name": tool, "tool_use_id": id, "tool_input": input }),
@@ -142,7 +142,7 @@ impl Machine {
         }
     }
 
-    fn read(&self, id: &str) -> Answer {
+    pub(crate) fn read(&self, id: &str) -> Answer {
         self.judge(
             id,
             "Read",
