@@ -7,7 +7,12 @@ use tokio_postgres::{
     config::{Host, SslMode},
 };
 
-use crate::{error::SharedError, tenant::Tenant};
+use crate::{
+    certificate::{self, ClientCertificate},
+    error::SharedError,
+    tenant::Tenant,
+    tls,
+};
 
 /// How long a connection may take: after that, a hook that waits for it refuses.
 pub(crate) const CONNECT_MAX: Duration = Duration::from_secs(2);
@@ -17,6 +22,7 @@ pub(crate) const CONNECT_MAX: Duration = Duration::from_secs(2);
 pub struct Address {
     config: Config,
     place: String,
+    certificate: Option<ClientCertificate>,
 }
 
 impl fmt::Debug for Address {
@@ -47,6 +53,7 @@ impl Address {
         let mut address = Self {
             place: place(&config),
             config,
+            certificate: None,
         };
         if !address.is_here() && address.config.get_ssl_mode() != SslMode::Disable {
             // Never in the clear because somebody in between has answered that there is no TLS.
@@ -57,6 +64,34 @@ impl Address {
             return Err(SharedError::NoTls { place });
         }
         Ok(address)
+    }
+
+    /// Shows the database this certificate on each connection, all of which are encrypted, also on this machine.
+    ///
+    /// # Errors
+    /// The address has no encrypted connections, or it is not a certificate with its key.
+    pub fn with_certificate(mut self, shown: ClientCertificate) -> Result<Self, SharedError> {
+        let unused = |what| certificate::bad(certificate::CERTIFICATE, what);
+        let is_socket = |host: &Host| matches!(host, Host::Unix(_));
+        if self.config.get_ssl_mode() == SslMode::Disable {
+            return Err(unused(
+                "the address says `sslmode=disable`: remove that, or unset both variables",
+            ));
+        }
+        if self.config.get_hosts().iter().any(is_socket) {
+            return Err(unused(
+                "a connection over a socket is not encrypted: name a host, or unset both variables",
+            ));
+        }
+        tls::check(&self.place, &shown)?;
+        self.config.ssl_mode(SslMode::Require);
+        self.certificate = Some(shown);
+        Ok(self)
+    }
+
+    /// Returns the certificate that the database is shown.
+    pub(crate) const fn certificate(&self) -> Option<&ClientCertificate> {
+        self.certificate.as_ref()
     }
 
     /// Returns `postgres://HOST:PORT/DATABASE`, for messages.

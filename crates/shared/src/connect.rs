@@ -22,7 +22,7 @@ pub(crate) async fn connect(address: &Address, tenant: &Tenant) -> Result<Client
     let failed = |error| failed(place, &error);
     // A connection ends with its client, or with the server; then the client says so.
     let client = if address.wants_tls() {
-        let tls = tls::connector(place)?;
+        let tls = tls::connector(place, address.certificate())?;
         let connected = timeout(CONNECT_MAX, config.connect(tls)).await;
         let (client, connection) = connected.map_err(no_answer)?.map_err(failed)?;
         tokio::spawn(connection.map(drop));

@@ -22,6 +22,14 @@ pub enum SharedError {
         /// The database.
         place: String,
     },
+    /// The certificate of this machine cannot be used.
+    #[error("the certificate for the database cannot be used: `{file}`: {what}")]
+    BadCertificate {
+        /// The file, or the variable that names it.
+        file: String,
+        /// What is wrong with it, and what to do.
+        what: String,
+    },
     /// Nobody answers there.
     #[error(
         "`{place}` cannot be reached ({what}): check that PostgreSQL runs there and accepts connections"

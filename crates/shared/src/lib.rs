@@ -17,6 +17,7 @@ mod audit;
 mod blobs;
 mod bundle;
 mod carriers;
+mod certificate;
 mod connect;
 mod database;
 mod doctor;
@@ -49,6 +50,7 @@ pub use bundle::{
     Looser, Manifest, PublishError, check_stricter, new_bundle,
 };
 pub use carriers::{CarrierState, Claim, Claimed, GivenBack};
+pub use certificate::{CERTIFICATE, ClientCertificate, KEY};
 pub use database::Database;
 pub use doctor::Check;
 pub use error::SharedError;

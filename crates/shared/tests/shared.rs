@@ -29,6 +29,8 @@ mod bundles;
 mod carried;
 #[path = "shared/carriers.rs"]
 mod carriers;
+#[path = "shared/certificates.rs"]
+mod certificates;
 #[path = "shared/cluster.rs"]
 mod cluster;
 #[path = "shared/forged.rs"]

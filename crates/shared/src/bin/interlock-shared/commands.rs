@@ -11,7 +11,9 @@ use std::{
 };
 
 use interlock_core::{names::RunId, visible::visible_lines};
-use interlock_shared::{Address, Database, FORMAT, ImportDone, SharedRuns, Tenant};
+use interlock_shared::{
+    Address, ClientCertificate, Database, FORMAT, ImportDone, SharedRuns, Tenant,
+};
 use interlock_store::{
     EventLog as _, Home, Listed, RunList, RunStore as _, Runs as _, StoreError, Which,
 };
@@ -124,6 +126,10 @@ fn address(target: &Target) -> Result<(Address, Tenant), Box<dyn Error>> {
     )?;
     let password = env::var("PGPASSWORD").ok();
     let address = Address::new(text, password.as_deref())?;
+    let address = match ClientCertificate::of_environment(|name| env::var_os(name))? {
+        Some(certificate) => address.with_certificate(certificate)?,
+        None => address,
+    };
     Ok((address, Tenant::new(&target.tenant)?))
 }
 

@@ -105,7 +105,11 @@ fn register_only(cli: &Cli) -> Done {
 }
 
 fn database(cli: &Cli) -> Result<Database, Box<dyn Error>> {
-    let Secrets { address, password } = secrets::take(cli)?;
+    let Secrets {
+        address,
+        password,
+        certificate,
+    } = secrets::take(cli)?;
     let Some(address) = address else {
         return Err(
             "no database: set INTERLOCK_DATABASE, or name it with `--shared postgres://USER@HOST:PORT/DATABASE`"
@@ -113,6 +117,10 @@ fn database(cli: &Cli) -> Result<Database, Box<dyn Error>> {
         );
     };
     let address = Address::new(&address, password.as_deref())?;
+    let address = match certificate {
+        Some(certificate) => address.with_certificate(certificate)?,
+        None => address,
+    };
     Ok(Database::open(address, Tenant::new(&cli.tenant)?)?)
 }
 

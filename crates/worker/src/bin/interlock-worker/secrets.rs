@@ -1,4 +1,5 @@
-//! Takes the address and the password of the database out of the environment, where every program of a run could read them.
+//! Takes what opens the database out of the environment, where every program of a run could read it: the address, the
+//! password, and the key of the certificate, whose file may be removed once the worker has started.
 
 use std::{
     env,
@@ -8,6 +9,7 @@ use std::{
     process::{Command, Stdio},
 };
 
+use interlock_shared::{CERTIFICATE, ClientCertificate, KEY};
 use interlock_store::random_word;
 use serde::{Deserialize, Serialize};
 
@@ -17,14 +19,15 @@ const DATABASE: &str = "INTERLOCK_DATABASE";
 const PASSWORD: &str = "PGPASSWORD";
 /// The option with which this program starts itself again.
 const OPTION: &str = "--secrets-on-stdin";
-/// Maximum size of both in bytes: less than a pipe holds without a reader.
-const BYTES_MAX: usize = 16 * 1024;
+/// Maximum size of all in bytes: less than a pipe holds without a reader.
+const BYTES_MAX: usize = 60 * 1024;
 
-/// Where the database is, and the password for it.
+/// Where the database is, and what it asks of those who connect.
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub(crate) struct Secrets {
     pub(crate) address: Option<String>,
     pub(crate) password: Option<String>,
+    pub(crate) certificate: Option<ClientCertificate>,
 }
 
 /// Returns the secrets; starts this program again if they may be in its environment.
@@ -41,6 +44,7 @@ pub(crate) fn take(cli: &Cli) -> Result<Secrets, Box<dyn Error>> {
     let secrets = Secrets {
         address: cli.shared.clone(),
         password: env::var(PASSWORD).ok(),
+        certificate: ClientCertificate::of_environment(|name| env::var_os(name))?,
     };
     Err(again(&secrets)?.into())
 }
@@ -49,7 +53,7 @@ pub(crate) fn take(cli: &Cli) -> Result<Secrets, Box<dyn Error>> {
 fn again(secrets: &Secrets) -> Result<io::Error, Box<dyn Error>> {
     let text = serde_json::to_vec(secrets)?;
     if text.len() >= BYTES_MAX {
-        return Err(format!("`{DATABASE}` and `{PASSWORD}` are too long").into());
+        return Err(format!("`{DATABASE}`, `{PASSWORD}` and the certificate are too long").into());
     }
     // Both ends are closed in the new program, except for its standard input.
     let (reader, mut writer) = io::pipe()?;
@@ -60,6 +64,8 @@ fn again(secrets: &Secrets) -> Result<io::Error, Box<dyn Error>> {
         .arg(OPTION)
         .env_remove(DATABASE)
         .env_remove(PASSWORD)
+        .env_remove(CERTIFICATE)
+        .env_remove(KEY)
         .env(companion::VARIABLE, random_word()?)
         .stdin(Stdio::from(reader));
     Ok(command.exec())
