@@ -12,7 +12,7 @@ use crate::{
     nodes::{Free, Node, Nodes, short, standing},
     options::Options,
     rules::Rules,
-    told::{Room, Told},
+    told::{ClassAnswer, Room},
     verdict::Verdict,
 };
 
@@ -220,7 +220,7 @@ impl Aligner<'_> {
 
     /// Makes a call at every possible node; the second value lists the nodes if none of them allows it.
     fn call(&mut self, front: &Front, call: &JudgedCall) -> (Front, Option<Vec<u32>>) {
-        let mut said: Vec<(u32, Room, u32, Rc<Told>)> = Vec::new();
+        let mut said: Vec<(u32, Room, u32, Rc<ClassAnswer>)> = Vec::new();
         let mut next = Front::default();
         let mut passes = false;
         for number in front.values().flatten().copied() {

@@ -18,7 +18,7 @@ use crate::{
     calls::JudgedCall,
     nodes::Nodes,
     options::Options,
-    told::{Question, Room, Told},
+    told::{ClassAnswer, Question, Room},
     verdict::Verdict,
 };
 
@@ -39,7 +39,7 @@ pub(crate) fn told(
     room: Room,
     call: &JudgedCall,
     options: Options,
-) -> Rc<Told> {
+) -> Rc<ClassAnswer> {
     let key = Question {
         class: call.made.class,
         judged: nodes.get(node).map(|node| node.judged),
@@ -83,14 +83,19 @@ fn answer(nodes: &Nodes, node: u32, call: &JudgedCall) -> Answer {
     }
 }
 
-pub(crate) fn asked(nodes: &mut Nodes, node: u32, call: &JudgedCall, options: Options) -> Told {
+pub(crate) fn asked(
+    nodes: &mut Nodes,
+    node: u32,
+    call: &JudgedCall,
+    options: Options,
+) -> ClassAnswer {
     let (verdict, code, events) = match answer(nodes, node, call) {
         Answer::Allowed(events) => (Verdict::Allow, None, events),
         Answer::Asks(refusal) => (Verdict::Ask, Some(refusal.code), Vec::new()),
         Answer::Denied(refusal) => (Verdict::Deny, Some(refusal.code), Vec::new()),
         Answer::NotJudged => (Verdict::NotJudged, None, Vec::new()),
     };
-    Told {
+    ClassAnswer {
         verdict,
         code,
         change: change(nodes, &events, call, options),
@@ -149,7 +154,7 @@ pub(crate) fn after(
     nodes: &mut Nodes,
     node: u32,
     call: &JudgedCall,
-    told: &Told,
+    told: &ClassAnswer,
     options: Options,
 ) -> u32 {
     let bytes = bytes(nodes, call);

@@ -11,7 +11,7 @@ use interlock_prove::{AbstractState, Abstraction, FreeAct, Map, Set};
 
 use crate::{
     calls::Made,
-    told::{Question, Room, Told},
+    told::{ClassAnswer, Question, Room},
 };
 
 /// Runs of one machine, by number.
@@ -36,7 +36,7 @@ pub(crate) struct Nodes {
     /// What may be done at a place without a call.
     free: Map<u32, FreeOfPlace>,
     /// Answers to calls.
-    pub(crate) told: Map<Question, Rc<Told>>,
+    pub(crate) told: Map<Question, Rc<ClassAnswer>>,
     /// Whether some state limits the bytes of results.
     pub(crate) counts_bytes: bool,
     /// Whether a write may lead to another state.

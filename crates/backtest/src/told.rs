@@ -6,7 +6,7 @@ use crate::verdict::Verdict;
 
 /// The answer to every call of a class.
 #[derive(Debug, Clone)]
-pub(crate) struct Told {
+pub(crate) struct ClassAnswer {
     pub(crate) verdict: Verdict,
     /// Why it is refused, or a person is asked.
     pub(crate) code: Option<Code>,

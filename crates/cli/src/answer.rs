@@ -1,6 +1,6 @@
 //! Sends a person's command to a run, and prints the answer.
 
-use interlock_clients::forget_held;
+use interlock_clients::forget_markers;
 use interlock_core::{command::CommandKind, run::Run};
 use serde_json::{Value, json};
 
@@ -16,7 +16,7 @@ pub(crate) fn after(run: &Run) {
     telemetry::nudge();
     if run.is_over() {
         // The next hook checks a marker that could not be removed.
-        let _ = forget_held(app::configuration().as_deref(), run.id.as_str());
+        let _ = forget_markers(app::configuration().as_deref(), run.id.as_str());
     }
 }
 

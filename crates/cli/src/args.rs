@@ -17,7 +17,8 @@ pub(crate) use backtest::{BacktestArgs, MineArgs, SessionsArgs};
 pub(crate) use compare::CompareArgs;
 pub(crate) use edit::{EditArgs, EditOperation, WhereArgs};
 pub(crate) use guard::{
-    ConsoleArgs, DemoArgs, DoctorArgs, ExecArgs, GatewayArgs, Held, HookArgs, InitArgs, ServeArgs,
+    ConsoleArgs, DemoArgs, DoctorArgs, ExecArgs, GatewayArgs, HookArgs, InitArgs, LineRights,
+    ServeArgs,
 };
 pub(crate) use help::command;
 pub(crate) use runs::{

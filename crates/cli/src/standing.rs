@@ -9,7 +9,7 @@ use interlock_clients::{ClientId, tools::conversation};
 use interlock_core::{
     Decision, machine::Machine, pending::pending, place, place::stage_of, run::Run,
 };
-use interlock_sandbox::{Level, NotHeld, probe};
+use interlock_sandbox::{Level, Unconfined, probe};
 use interlock_view::report;
 use serde_json::{Value, json};
 
@@ -89,13 +89,13 @@ impl Live {
 /// Describes how far shell lines are confined here, and how far the last one was.
 fn confinement(run: &Run) -> Value {
     let reached = probe();
-    let named = |level: Level, not_held: &[NotHeld]| {
-        let not_held: Vec<&str> = not_held.iter().map(|thing| thing.as_str()).collect();
-        json!({ "level": level.as_str(), "not_held": not_held })
+    let named = |level: Level, unconfined: &[Unconfined]| {
+        let unconfined: Vec<&str> = unconfined.iter().map(|thing| thing.as_str()).collect();
+        json!({ "level": level.as_str(), "unconfined": unconfined })
     };
     json!({
-        "no_write": named(reached.no_write, &reached.no_write_not_held),
-        "writing": named(reached.writing, &reached.writing_not_held),
+        "no_write": named(reached.no_write, &reached.no_write_unconfined),
+        "writing": named(reached.writing, &reached.writing_unconfined),
         "last_line": run.confined,
     })
 }

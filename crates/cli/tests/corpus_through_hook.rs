@@ -328,7 +328,7 @@ impl Play {
         let start = CommandKind::StartLine(LineStart {
             call: ticket.call.clone(),
             level: "files".to_owned(),
-            not_held: Vec::new(),
+            unconfined: Vec::new(),
         });
         let checked = self.reports.borrow_mut().checked(
             (&machine, &run),

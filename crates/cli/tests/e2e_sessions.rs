@@ -92,7 +92,7 @@ fn a_conversation_taken_up_again_stays_held(version: Version) {
     }
 }
 
-fn a_second_session_is_told_that_it_is_not_held(version: Version) {
+fn a_second_session_is_told_that_no_run_guards_it(version: Version) {
     let room = initialised(version);
     let interlock = Interlock::new(INTERLOCK, &room);
     let run = interlock.start("workflow.json").unwrap();
@@ -188,7 +188,7 @@ fn the_last_task_of_a_list_is_not_done_before_the_work_is(version: Version) {
 
 interlock_testkit::with_both_versions! {
     a_conversation_taken_up_again_stays_held
-    a_second_session_is_told_that_it_is_not_held
+    a_second_session_is_told_that_no_run_guards_it
     a_run_may_hold_every_session_of_the_project
     an_agent_that_stops_early_goes_on
     the_last_task_of_a_list_is_not_done_before_the_work_is

@@ -30,7 +30,7 @@ use crate::{
     answer::{Answer, Say},
     calls,
     client::ClientId,
-    duplicate_hook, failed, finish, gemini, held,
+    duplicate_hook, failed, finish, gemini, guard_marker,
     input::{Event, Input, ToolUse},
     judge, line, mods, notify, policy, process, prompts,
     protocol::Ended,
@@ -222,7 +222,7 @@ fn judged(environment: &Environment, input: &Input, key: SessionKey) -> Result<A
     let look = || session::guarding(environment, input, &key, &root, begins);
     let found = match look()? {
         Some(found) => Some(found),
-        None => match held::refuse_if_gone(environment, &key) {
+        None => match guard_marker::refuse_if_gone(environment, &key) {
             Ok(()) => None,
             // Another hook of the session may have begun its run since: the binding is written before the marker.
             Err(why) => Some(look()?.ok_or(why)?),
@@ -260,7 +260,7 @@ fn judged(environment: &Environment, input: &Input, key: SessionKey) -> Result<A
     }
     let mut guarded = open(environment, binding)?;
     if guarded.run.is_over() {
-        held::keep(environment, &guarded)?;
+        guard_marker::keep(environment, &guarded)?;
         match (&policy, &input.event) {
             (Some(policy), Event::Prompt) => {
                 let binding =
@@ -280,13 +280,13 @@ fn judged(environment: &Environment, input: &Input, key: SessionKey) -> Result<A
     }
     let goes_on = followed.then(|| goes_on(&guarded));
     prompts::close(&mut guarded, input).map_err(said)?;
-    held::check_baseline(environment, &guarded)?;
+    guard_marker::check_baseline(environment, &guarded)?;
     let found = watch::compare(environment, &mut guarded, input)?;
     let token = token::look(environment, &mut guarded, input)?;
     let before = guarded.run.seq;
     let mut answer = answer_event(environment, &mut guarded, input)?;
     answer.held = true;
-    held::keep(environment, &guarded)?;
+    guard_marker::keep(environment, &guarded)?;
     notify::tell(
         environment.configuration.as_deref(),
         &guarded.binding.project_root,

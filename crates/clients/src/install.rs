@@ -6,10 +6,10 @@
 mod baseline_rules;
 mod edit;
 pub(crate) mod folders;
-mod hold;
 mod ignored;
 mod record;
 mod settings_edit;
+mod start_options;
 pub(crate) mod trust;
 mod write;
 
@@ -18,8 +18,8 @@ use std::path::{Path, PathBuf};
 pub use baseline_rules::BaselineRules;
 use edit::{Edit, What};
 use folders::Trust;
-pub use hold::{Hold, Start, hold};
 use settings_edit::{File, SettingsEdit};
+pub use start_options::{Start, StartOptions, start_options};
 pub use write::apply;
 
 pub use crate::settings::{HookState, InstallError, Scope, Site};

@@ -15,8 +15,8 @@ mod duplicate_hook;
 mod failed;
 mod finish;
 mod gemini;
+mod guard_marker;
 pub mod guarded;
-mod held;
 pub mod hook;
 pub mod input;
 pub mod install;
@@ -44,7 +44,7 @@ pub mod tools;
 mod watch;
 
 pub use client::ClientId;
-pub use held::forget_held;
+pub use guard_marker::forget_markers;
 pub use hook::HookAnswer;
 pub use policy::{policy_fault, policy_machine, start_policy};
 pub use recorded::recorded_exit;

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use interlock_core::machine::{Machine, Object};
 use interlock_formats::{Source, load, render};
-use interlock_project::{Config, Environment, Hold, Library};
+use interlock_project::{Config, Environment, GuardScope, Library};
 use interlock_store::{
     Binding, ClientProcess, Durability, EventLog as _, Lookup, NewRun, SessionKey, SourceFile,
     StoreError,
@@ -91,8 +91,8 @@ pub(crate) fn start(
     // Of several hooks of one session, only one creates a run; if one run guards all sessions, only one of all their hooks does.
     // The others find the session bound.
     let turn = match policy.0.hold {
-        Hold::Run => key.clone(),
-        Hold::Project => SessionKey::of_any_client(root.to_string_lossy()),
+        GuardScope::Run => key.clone(),
+        GuardScope::Project => SessionKey::of_any_client(root.to_string_lossy()),
     };
     let _turn = environment.home.lock_session(&turn).map_err(said)?;
     let process = crate::process::client_of(environment);
@@ -127,7 +127,7 @@ fn start_for(
     if let Some(binding) = bound(&environment.home.look_up(key, root).map_err(said)?, ended) {
         return Ok(binding);
     }
-    if config.hold == Hold::Project
+    if config.hold == GuardScope::Project
         && let Some(binding) = joined(environment, root, (key, process.as_ref()), ended)?
     {
         return Ok(binding);
@@ -163,7 +163,7 @@ fn start_for(
     }
     let begun = bindings.begin(prepared, ended.map(|ended| &ended.run));
     let (started, binding) = begun.map_err(|error| error.to_string())?;
-    if config.hold == Hold::Project {
+    if config.hold == GuardScope::Project {
         let before = environment.home.waiting_in(root).map_err(said)?;
         let before = before.map(|(run, _)| run);
         bindings
@@ -187,7 +187,7 @@ fn joined(
     (key, process): (&SessionKey, Option<&ClientProcess>),
     ended: Option<&Binding>,
 ) -> Result<Option<Binding>, String> {
-    let Some((run, interlock_store::Hold::Every)) =
+    let Some((run, interlock_store::SessionScope::Every)) =
         environment.home.waiting_in(root).map_err(said)?
     else {
         return Ok(None);

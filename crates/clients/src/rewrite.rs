@@ -2,7 +2,7 @@
 //!
 //! INVARIANT: rewriting never bypasses a question that the client would have asked.
 
-use interlock_core::{Hold, policy::Stance};
+use interlock_core::{LineConfinement, policy::Stance};
 use interlock_project::Environment;
 
 use crate::{
@@ -31,15 +31,15 @@ pub(crate) fn is_attended(environment: &Environment, input: &Input) -> bool {
 pub(crate) fn rewriting(
     environment: &Environment,
     input: &Input,
-    hold: &Hold<'_>,
+    confinement: &LineConfinement<'_>,
     carrying: RewriteMode,
     rules: impl FnOnce() -> Option<Effect>,
 ) -> Rewriting {
     // An unrestricted state confines nothing, but the outcome of a check is only seen in a rewritten line.
-    let free = hold.stance == Stance::Free
-        && hold.policy.env_overrides.is_empty()
-        && hold.probes.is_empty();
-    if environment.program.is_none() || hold.nothing || free {
+    let free = confinement.stance == Stance::Free
+        && confinement.policy.env_overrides.is_empty()
+        && confinement.probes.is_empty();
+    if environment.program.is_none() || confinement.nothing || free {
         return Rewriting::Keep;
     }
     match carrying {
@@ -58,11 +58,15 @@ pub(crate) fn rewriting(
         (Some(Effect::Ask), _) => ask,
         (_, Mode::Bypass) => Rewriting::Allow,
         // There the client itself reads lines to decide which to allow, whatever a hook allows.
-        (_, Mode::Plan) if hold.reads => Rewriting::Keep,
+        (_, Mode::Plan) if confinement.reads => Rewriting::Keep,
         (_, Mode::Plan) => ask,
         // Nobody would have been asked about the original line.
         (Some(Effect::Allow), _) => Rewriting::Allow,
-        (None, _) if hold.reads || hold.contained || !hold.listed.is_empty() => Rewriting::Allow,
+        (None, _)
+            if confinement.reads || confinement.contained || !confinement.listed.is_empty() =>
+        {
+            Rewriting::Allow
+        }
         (None, _) => ask,
     }
 }

@@ -4,7 +4,7 @@ use std::{fs, os::unix::fs::PermissionsExt as _, path::Path};
 
 use interlock_clients::{
     ClientId,
-    install::{Hold, Site, Start, hold},
+    install::{Site, Start, StartOptions, hold},
 };
 use serde_json::{Value, json};
 
@@ -28,7 +28,7 @@ for line in sys.stdin:
 "#;
 
 /// Returns the arguments that Codex is started with, if it reports this about the hooks.
-fn started(codex: &Path, says: &Value) -> Result<Hold, String> {
+fn started(codex: &Path, says: &Value) -> Result<StartOptions, String> {
     let bin = codex.parent().unwrap();
     fs::write(bin.join("says.json"), says.to_string()).unwrap();
     let room = bin.parent().unwrap();

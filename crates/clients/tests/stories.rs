@@ -211,7 +211,7 @@ impl Story {
         let start = CommandKind::StartLine(LineStart {
             call: call.into(),
             level: "files".to_owned(),
-            not_held: Vec::new(),
+            unconfined: Vec::new(),
         });
         let end = CommandKind::EndLine(LineEnd {
             call: call.into(),

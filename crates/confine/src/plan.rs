@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use interlock_core::{
-    Hold, covers,
+    LineConfinement, covers,
     facts::{CommandSpan, ShellFacts, SimpleCommand},
     machine::Machine,
     policy::Policy,
@@ -33,7 +33,7 @@ pub struct AllowedLine<'a> {
     /// What it would do.
     pub facts: &'a ShellFacts,
     /// What the state in which it runs requires of it.
-    pub hold: &'a Hold<'a>,
+    pub confinement: &'a LineConfinement<'a>,
     /// The machine, whose interrupts name files that are reported.
     pub machine: &'a Machine,
     /// Where it runs, links resolved.
@@ -46,19 +46,19 @@ pub struct AllowedLine<'a> {
 #[must_use]
 pub fn plan(line: &AllowedLine<'_>, disk: &dyn Disk) -> Plan {
     let covered: Vec<&str> = line
-        .hold
+        .confinement
         .listed
         .iter()
         .filter_map(|command| program(command))
         .collect();
     let start = Start::Line(line.text.to_owned());
     let asked = JudgedLine {
-        policy: line.hold.policy,
+        policy: line.confinement.policy,
         facts: line.facts,
         start: &start,
         directory: Path::new(line.directory),
         covered: &covered,
-        person_allows: line.hold.by_person,
+        person_allows: line.confinement.by_person,
     };
     let interrupts = line
         .machine
@@ -78,10 +78,10 @@ pub fn plan(line: &AllowedLine<'_>, disk: &dyn Disk) -> Plan {
         end: span.end,
     };
     // What was allowed because the kernel confines it does not start without that.
-    let least = line.hold.contained.then_some(Level::Files);
+    let least = line.confinement.contained.then_some(Level::Files);
     let project = context.project.clone();
     let mut plan = Plan {
-        probes: line.hold.probes.iter().map(span).collect(),
+        probes: line.confinement.probes.iter().map(span).collect(),
         ..Plan::for_line(
             &asked,
             &PlanContext {

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use interlock_confine::{AllowedLine, Decided, plan};
 use interlock_core::{
-    Hold,
+    LineConfinement,
     facts::{ShellFacts, SimpleCommand, Word},
     machine::{Limits, Machine},
     names::FramePath,
@@ -48,7 +48,7 @@ fn what_a_called_machine_says_of_files_counts_as_what_its_caller_says() {
         commands: vec![make.clone()],
         ..ShellFacts::default()
     };
-    let hold = Hold {
+    let hold = LineConfinement {
         path: FramePath::root(),
         policy: &policy,
         stance: Stance::NoWrite,
@@ -70,7 +70,7 @@ fn what_a_called_machine_says_of_files_counts_as_what_its_caller_says() {
         decided: &Decided::default(),
     };
     let plan = plan(&line, &RealDisk);
-    assert_eq!(plan.afterwards.reported, ["outer/*", "one/*", "two/*"]);
+    assert_eq!(plan.post_check.reported, ["outer/*", "one/*", "two/*"]);
     let writable = plan.confinement.unwrap().writable;
     let places: Vec<PathBuf> = writable.into_iter().map(|place| place.path).collect();
     for name in ["outer", "one", "two"] {

@@ -14,7 +14,7 @@ use crate::{bounded::Bounded, reply::Problem};
 
 /// The result of checking a workflow file with this size and time of modification.
 #[derive(Debug, Clone)]
-pub(crate) struct Said {
+pub(crate) struct CheckResult {
     bytes: u64,
     modified: SystemTime,
     pub(crate) format: Option<&'static str>,
@@ -25,11 +25,11 @@ pub(crate) struct Said {
 
 /// Cached results of files that refer to no other file; results of others may change independently of them.
 #[derive(Default)]
-pub(crate) struct Checked(Mutex<BTreeMap<PathBuf, Said>>);
+pub(crate) struct Checked(Mutex<BTreeMap<PathBuf, CheckResult>>);
 
 impl Checked {
     /// Returns the result for a workflow; `None` if it cannot be read.
-    pub(crate) fn of(&self, root: &Path, library: &Library, entry: &Entry) -> Option<Said> {
+    pub(crate) fn of(&self, root: &Path, library: &Library, entry: &Entry) -> Option<CheckResult> {
         let metadata = entry.path.as_ref().and_then(|path| path.metadata().ok());
         let (bytes, modified) = match metadata {
             Some(metadata) => (metadata.len(), metadata.modified().ok()?),
@@ -53,7 +53,7 @@ impl Checked {
             let of_it = found.iter().filter(|found| found.severity == severity);
             of_it.count()
         };
-        let said = Said {
+        let said = CheckResult {
             bytes,
             modified,
             format: format_of(&source),

@@ -71,9 +71,9 @@ impl Histories {
 }
 
 /// An event and the time when it was recorded.
-type Said = (Event, u64);
+type TimedEvent = (Event, u64);
 
-fn said(recorded: Result<Recorded, StoreError>) -> Result<Said, StoreError> {
+fn said(recorded: Result<Recorded, StoreError>) -> Result<TimedEvent, StoreError> {
     recorded.map(|recorded| (recorded.event, recorded.at_ms))
 }
 
@@ -88,7 +88,7 @@ impl History {
     }
 
     /// Folds the first `at` events; `events` returns them starting with a given number.
-    fn at<I: Iterator<Item = Result<Said, StoreError>>>(
+    fn at<I: Iterator<Item = Result<TimedEvent, StoreError>>>(
         &mut self,
         events: impl FnOnce(u64) -> I,
         at: u64,

@@ -56,7 +56,7 @@ pub(crate) struct Yes {
 }
 
 #[derive(Debug)]
-enum Wanted {
+enum Purpose {
     Yes(Yes),
     Passkey,
 }
@@ -65,7 +65,7 @@ enum Wanted {
 struct Waiting {
     nonce: String,
     since: Instant,
-    wanted: Wanted,
+    wanted: Purpose,
 }
 
 /// The pending challenges.
@@ -102,18 +102,18 @@ impl Challenges {
     pub(crate) fn ask(&self, yes: Yes) -> Result<(String, String), Problem> {
         let nonce = crate::pairing::random_hex::<32>()?;
         let challenge = unsigned(&yes, &nonce).challenge(said(&yes, &ids(&yes)));
-        self.keep(&nonce, Wanted::Yes(yes));
+        self.keep(&nonce, Purpose::Yes(yes));
         Ok((nonce, base64url(&challenge)))
     }
 
     /// Issues a challenge for a new passkey; returns its nonce.
     fn ask_new(&self) -> Result<String, Problem> {
         let nonce = crate::pairing::random_hex::<32>()?;
-        self.keep(&nonce, Wanted::Passkey);
+        self.keep(&nonce, Purpose::Passkey);
         Ok(nonce)
     }
 
-    fn keep(&self, nonce: &str, wanted: Wanted) {
+    fn keep(&self, nonce: &str, wanted: Purpose) {
         let mut waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
         waiting.retain(|one| one.since.elapsed() < WAIT_MAX);
         while waiting.len() >= WAITING_MAX {
@@ -127,7 +127,7 @@ impl Challenges {
     }
 
     /// Removes and returns the subject of a challenge, so that its nonce is used only once.
-    fn take(&self, nonce: &str) -> Option<Wanted> {
+    fn take(&self, nonce: &str) -> Option<Purpose> {
         let mut waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
         waiting.retain(|one| one.since.elapsed() < WAIT_MAX);
         let at = waiting.iter().position(|one| one.nonce == nonce)?;
@@ -180,7 +180,7 @@ pub(crate) fn sign(
     signed: Signed,
 ) -> Result<PasskeyAssertion, Problem> {
     match challenges.take(&signed.nonce) {
-        Some(Wanted::Yes(asked)) if asked == *yes => {}
+        Some(Purpose::Yes(asked)) if asked == *yes => {}
         _ => {
             return Err(refused(
                 "the passkey was not asked for this answer, or long ago: answer again",
@@ -250,7 +250,7 @@ pub(crate) fn enrol_made(
     made: &Made,
 ) -> Result<String, Problem> {
     may_enrol(home)?;
-    let Some(Wanted::Passkey) = challenges.take(&made.nonce) else {
+    let Some(Purpose::Passkey) = challenges.take(&made.nonce) else {
         return Err(refused("no passkey was asked for, or long ago: try again"));
     };
     let data = bytes(&made.authenticator_data)?;
@@ -370,7 +370,7 @@ mod tests {
         let (nonce, challenge) = challenges.ask(yes("a1")).unwrap();
         let (other, second) = challenges.ask(yes("a1")).unwrap();
         assert_ne!((&nonce, &challenge), (&other, &second));
-        assert!(matches!(challenges.take(&nonce), Some(Wanted::Yes(found)) if found == yes("a1")));
+        assert!(matches!(challenges.take(&nonce), Some(Purpose::Yes(found)) if found == yes("a1")));
         assert!(challenges.take(&nonce).is_none());
         for _ in 0..WAITING_MAX {
             challenges.ask(yes("a2")).unwrap();

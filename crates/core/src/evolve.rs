@@ -106,12 +106,12 @@ fn apply(run: &mut Run, event: &Event) {
         Event::LineConfined {
             call,
             level,
-            not_held,
+            unconfined,
             settles,
         } => {
             run.confined = Some(Confined {
                 level: level.clone(),
-                not_held: not_held.clone(),
+                unconfined: unconfined.clone(),
             });
             start_line(run, call, *settles);
         }

@@ -21,8 +21,8 @@ pub use effects::{asks, effects, fill_now, missing_files};
 pub use evolve::evolve;
 
 pub use interlock_judge::{
-    Finding, Hold, Objection, ShellRule, address::addressed, begins_with, covers, hold, hold_at,
-    holds, is_contained, judge_written, keeps_running, keys, shell_finding,
+    Finding, LineConfinement, Objection, ShellRule, address::addressed, begins_with, confinement,
+    confinement_at, covers, holds, is_contained, judge_written, keeps_running, keys, shell_finding,
 };
 pub use interlock_machine::{
     glob, guard, instant, machine, names, policy, refusal, substance, visible,

@@ -174,7 +174,7 @@ fn play(steps: &str) -> (Run, bool) {
             ">" => ask(CommandKind::StartLine(LineStart {
                 call: CallId::new(id),
                 level: "full".to_owned(),
-                not_held: Vec::new(),
+                unconfined: Vec::new(),
             })),
             "<" => ask(line_end(id)),
             "~" => ask(CommandKind::ReleaseAgent {

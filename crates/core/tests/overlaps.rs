@@ -228,7 +228,7 @@ fn runs(run: Run, id: &str) -> Run {
     let confined = Event::LineConfined {
         call: CallId::new(id),
         level: "files".to_owned(),
-        not_held: Vec::new(),
+        unconfined: Vec::new(),
         settles: true,
     };
     evolve(run, &confined)

@@ -135,7 +135,7 @@ fn commands(durable: bool) -> Vec<(&'static str, CommandKind)> {
             CommandKind::StartLine(LineStart {
                 call: CallId::new("c"),
                 level: "full".to_owned(),
-                not_held: Vec::new(),
+                unconfined: Vec::new(),
             }),
         ),
         (

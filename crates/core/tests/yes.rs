@@ -192,7 +192,7 @@ fn a_line_that_an_old_log_began_answers_no_question() {
         let begun = Event::LineConfined {
             call: CallId::new("asked"),
             level: "full".to_owned(),
-            not_held: Vec::new(),
+            unconfined: Vec::new(),
             settles,
         };
         let run = evolve(asked.run.clone(), &begun);

@@ -51,12 +51,12 @@ pub struct Rendered<T> {
     /// The text, or the value.
     pub result: T,
     /// The blocks that stay as they are written, each with the reason.
-    pub left: Vec<Left>,
+    pub left: Vec<UnrenderedBlock>,
 }
 
 /// A block that stays as it is written.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Left {
+pub struct UnrenderedBlock {
     /// The block.
     pub block: String,
     /// One clause.
@@ -72,7 +72,7 @@ pub struct Failure {
 
 /// A block that cannot be read.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Fault {
+pub struct MalformedBlock {
     /// Where it begins, in bytes.
     pub at: usize,
     /// How long it is, in bytes.
@@ -105,7 +105,7 @@ impl Template {
 
     /// Returns every block that cannot be read, in order.
     #[must_use]
-    pub fn faults(&self) -> Vec<Fault> {
+    pub fn faults(&self) -> Vec<MalformedBlock> {
         render::Prepared::new(&self.source).faults
     }
 

@@ -45,7 +45,7 @@ const CALLER_TIME: Duration = Duration::from_secs(10);
 
 /// What is said about a request.
 #[derive(Debug, Serialize, Deserialize)]
-struct Asked {
+struct RequestHead {
     token: String,
     path: String,
     /// The key of what is posted; `None`: it only reads.
@@ -54,7 +54,7 @@ struct Asked {
 
 /// What is said about an answer: its status; or `None`, if there is none.
 #[derive(Debug, Serialize, Deserialize)]
-struct Answered {
+struct ResponseHead {
     status: Option<u16>,
 }
 
@@ -108,10 +108,10 @@ fn asked(
     token: &str,
     request: &Request<'_>,
     time: Duration,
-) -> io::Result<(Answered, Vec<u8>)> {
+) -> io::Result<(ResponseHead, Vec<u8>)> {
     stream.set_read_timeout(Some(time))?;
     stream.set_write_timeout(Some(time))?;
-    let head = Asked {
+    let head = RequestHead {
         token: token.to_owned(),
         path: request.path.to_owned(),
         key: request.posted.map(|(key, _)| key.to_owned()),
@@ -130,7 +130,7 @@ pub fn keep_connection(
     folder: PathBuf,
     joined: impl Fn() -> Option<JoinedRun> + Send + Sync + 'static,
 ) {
-    let kept = Kept {
+    let kept = KeptConnection {
         run,
         folder,
         joined: Box::new(joined),
@@ -143,7 +143,7 @@ pub fn keep_connection(
         .spawn(move || Arc::new(kept).listen());
 }
 
-struct Kept {
+struct KeptConnection {
     run: RunId,
     folder: PathBuf,
     joined: Box<dyn Fn() -> Option<JoinedRun> + Send + Sync>,
@@ -152,7 +152,7 @@ struct Kept {
     server: Mutex<Option<(JoinedRun, Arc<Server>)>>,
 }
 
-impl Kept {
+impl KeptConnection {
     fn listen(self: &Arc<Self>) -> io::Result<()> {
         let lock = File::options()
             .create(true)
@@ -171,7 +171,7 @@ impl Kept {
         fs::set_permissions(&socket, fs::Permissions::from_mode(0o600))?;
         loop {
             let (stream, _) = listener.accept()?;
-            let Some(place) = Place::taken(self) else {
+            let Some(place) = CallerSlot::taken(self) else {
                 continue;
             };
             let serve = move || place.0.serve(stream);
@@ -186,16 +186,16 @@ impl Kept {
         stream.set_read_timeout(Some(CALLER_TIME))?;
         stream.set_write_timeout(Some(CALLER_TIME))?;
         loop {
-            let (asked, body): (Asked, Vec<u8>) = read(&mut stream)?;
+            let (asked, body): (RequestHead, Vec<u8>) = read(&mut stream)?;
             let answer = self.answer(&asked, &body);
             let status = answer.as_ref().map(|answer| answer.status.as_u16());
             let body = answer.map(|answer| answer.body).unwrap_or_default();
-            write(&mut stream, &Answered { status }, &body)?;
+            write(&mut stream, &ResponseHead { status }, &body)?;
         }
     }
 
     /// Sends a request on, if it is about this run and has its token.
-    fn answer(&self, asked: &Asked, body: &[u8]) -> Option<Answer> {
+    fn answer(&self, asked: &RequestHead, body: &[u8]) -> Option<Answer> {
         let rest = asked.path.strip_prefix("v1/runs/")?;
         let rest = rest.strip_prefix(self.run.as_str())?;
         if !rest.starts_with('/') || rest.contains("..") || rest.contains(['%', '\\']) {
@@ -229,17 +229,17 @@ impl Kept {
 }
 
 /// One of the places for processes that are answered at once; given back when dropped.
-struct Place(Arc<Kept>);
+struct CallerSlot(Arc<KeptConnection>);
 
-impl Place {
-    fn taken(of: &Arc<Kept>) -> Option<Self> {
+impl CallerSlot {
+    fn taken(of: &Arc<KeptConnection>) -> Option<Self> {
         let place = Self(Arc::clone(of));
         let before = of.callers.fetch_add(1, Ordering::Relaxed);
         (before < CALLERS_MAX).then_some(place)
     }
 }
 
-impl Drop for Place {
+impl Drop for CallerSlot {
     fn drop(&mut self) {
         self.0.callers.fetch_sub(1, Ordering::Relaxed);
     }

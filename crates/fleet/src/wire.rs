@@ -86,7 +86,7 @@ pub enum WireCommand {
         level: String,
         /// Parts of the plan that the machine cannot enforce.
         #[serde(default)]
-        not_held: Vec<String>,
+        unconfined: Vec<String>,
     },
     /// Record the end of a shell line.
     EndLine {
@@ -207,11 +207,11 @@ impl WireCommand {
             CommandKind::StartLine(LineStart {
                 call,
                 level,
-                not_held,
+                unconfined,
             }) => Self::StartLine {
                 call,
                 level,
-                not_held,
+                unconfined,
             },
             CommandKind::EndLine(LineEnd {
                 call,

@@ -12,12 +12,12 @@ pub struct Bundle {
     /// The files, without duplicates.
     pub files: Vec<Source>,
     /// Links between the files.
-    pub links: Vec<Link>,
+    pub links: Vec<FileLink>,
 }
 
 /// A name with which one file of a bundle refers to another.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Link {
+pub struct FileLink {
     /// Name of the referring file; `None` if the name has the same meaning everywhere.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub from: Option<String>,
@@ -43,7 +43,7 @@ impl Bundle {
             self.files.len() - 1
         });
         if self.linked(from, wanted).is_none() {
-            self.links.push(Link {
+            self.links.push(FileLink {
                 from: from.map(str::to_owned),
                 wanted: wanted.to_owned(),
                 file,

@@ -28,7 +28,7 @@ mod table;
 mod tree;
 mod yaml_text;
 
-pub use bundle::{Bundle, Link};
+pub use bundle::{Bundle, FileLink};
 pub use codemie::{UNSET_VARIABLE, answer_findings, answer_schema};
 pub use convert::{Converted, Syntax, convert};
 pub use diagnostic::Diagnostic;

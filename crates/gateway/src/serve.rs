@@ -1,7 +1,7 @@
 //! `interlock serve`: listens, accepts connections within limits, and shuts down in order.
 
-mod patience;
 mod sessions;
+mod stall;
 
 use std::{io, net::SocketAddr, num::NonZero, sync::Arc, time::Duration};
 
@@ -19,7 +19,7 @@ use tokio::{
     time::timeout,
 };
 
-use self::{patience::Patient, sessions::GatewaySessions};
+use self::{sessions::GatewaySessions, stall::StallLimited};
 pub use crate::downstream::http::{Access, Limits, Resource, SessionFactory};
 use crate::{
     downstream::http::{ServerState, router},
@@ -257,7 +257,7 @@ fn answer(
 ) {
     // A small answer must not wait for the next one.
     stream.set_nodelay(true).ok();
-    let io = TokioIo::new(Patient::new(stream, STALL_TIME));
+    let io = TokioIo::new(StallLimited::new(stream, STALL_TIME));
     let connection = http1::Builder::new()
         .timer(TokioTimer::new())
         .header_read_timeout(HEAD_TIME)

@@ -227,7 +227,7 @@ impl Session {
     fn begin(self: &Arc<Self>, request: Request, tasks: &mut JoinSet<()>) {
         let session = Arc::clone(self);
         let id = request.id.clone();
-        match self.seat(&request) {
+        match self.register(&request) {
             Ok((asking, told)) => {
                 let greeting = Greeting::begin(self, &request, asking.is_none());
                 tasks.spawn(async move {
@@ -264,7 +264,7 @@ impl Session {
 
     /// Determines the caller and registers the request.
     #[expect(clippy::type_complexity, reason = "one caller takes it apart at once")]
-    fn seat(
+    fn register(
         self: &Arc<Self>,
         request: &Request,
     ) -> Result<(Option<Asking>, (Arc<Origin>, OriginEvents)), Outcome> {

@@ -2,10 +2,10 @@
 //!
 //! The checks run in the order of the rows of [`judge`]; the first refusal wins.
 
+mod confinement;
 mod context;
 mod environment;
 mod finding;
-mod hold;
 mod marks;
 mod places;
 mod proofs;
@@ -14,9 +14,11 @@ mod shell;
 mod stage;
 mod substance;
 
+pub use confinement::{
+    LineConfinement, begins_with, confinement, confinement_at, covers, keeps_running,
+};
 pub use context::context_of;
 pub use finding::{Finding, shell_finding};
-pub use hold::{Hold, begins_with, covers, hold, hold_at, keeps_running};
 pub use marks::{interrupt_hits, marks};
 pub use shell::{Objection, ShellRule, is_contained};
 pub use stage::{StageVerdict, judge_stage, keys, only_reads};

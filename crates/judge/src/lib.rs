@@ -9,9 +9,10 @@ pub mod holds;
 mod judge;
 
 pub use judge::{
-    Finding, Hold, JudgeContext, Objection, ShellRule, StageVerdict, Verdict, awaits_approval,
-    begins_with, context_of, covers, hold, hold_at, interrupt_hits, is_contained, judge,
-    judge_stage, judge_written, keeps_running, keys, marks, only_reads, shell_finding,
+    Finding, JudgeContext, LineConfinement, Objection, ShellRule, StageVerdict, Verdict,
+    awaits_approval, begins_with, confinement, confinement_at, context_of, covers, interrupt_hits,
+    is_contained, judge, judge_stage, judge_written, keeps_running, keys, marks, only_reads,
+    shell_finding,
 };
 
 use interlock_machine::{glob, guard, machine, names, policy, refusal, substance};

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use crate::{
     answer::{markdown, range},
-    cursor::{Cursor, Wanted, unquoted},
+    cursor::{Cursor, Expected, unquoted},
     document::Document,
     names::{Named, Names},
     schema::{Property, Schema},
@@ -99,11 +99,11 @@ pub(crate) fn complete(document: &mut Document, byte: usize) -> Value {
     };
     let (names, schema) = document.known();
     let mut items = Vec::new();
-    if cursor.wanted != Wanted::Value {
+    if cursor.wanted != Expected::Value {
         let properties = schema.properties(&cursor.path);
         items.extend(properties.iter().map(|one| key(one, schema, &syntax)));
     }
-    if cursor.wanted != Wanted::Key && !cursor.has_colon {
+    if cursor.wanted != Expected::Key && !cursor.has_colon {
         items.extend(values(&cursor, names, schema, &syntax));
     }
     for item in &mut items {

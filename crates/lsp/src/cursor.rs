@@ -19,7 +19,7 @@ pub(crate) enum Step {
 
 /// What is possible at a place.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Wanted {
+pub(crate) enum Expected {
     /// A key of the object that the path leads to.
     Key,
     /// The value that the path leads to.
@@ -30,9 +30,9 @@ pub(crate) enum Wanted {
 
 /// What the structure of a text determines about its end.
 #[derive(Debug)]
-struct Place {
+struct TextEnd {
     path: Vec<Step>,
-    wanted: Wanted,
+    wanted: Expected,
     /// Where the word at the end begins.
     word: usize,
     /// Whether it is between brackets.
@@ -45,7 +45,7 @@ pub(crate) struct Cursor {
     /// The keys and items from the top of the file to the place.
     pub(crate) path: Vec<Step>,
     /// What is possible there.
-    pub(crate) wanted: Wanted,
+    pub(crate) wanted: Expected,
     /// The word at the place, including its quotes.
     pub(crate) word: Range<usize>,
     /// Whether a colon follows the word.
@@ -75,9 +75,9 @@ impl Cursor {
     /// Returns whether the word at the place is a key.
     pub(crate) fn is_key(&self) -> bool {
         match self.wanted {
-            Wanted::Key => true,
-            Wanted::Either => self.has_colon,
-            Wanted::Value => false,
+            Expected::Key => true,
+            Expected::Either => self.has_colon,
+            Expected::Value => false,
         }
     }
 
@@ -140,7 +140,7 @@ pub(crate) fn unquoted(word: &str) -> &str {
 
 #[cfg(test)]
 mod tests {
-    use super::{Cursor, Step, Wanted, unquoted};
+    use super::{Cursor, Expected, Step, unquoted};
 
     /// Finds the position of `|` in a text, written as a path with what is wanted and the word.
     fn place(text: &str, is_json: bool) -> Option<String> {
@@ -156,9 +156,9 @@ mod tests {
             })
             .collect();
         let wanted = match cursor.wanted {
-            Wanted::Key => "key",
-            Wanted::Value => "value",
-            Wanted::Either => "either",
+            Expected::Key => "key",
+            Expected::Value => "value",
+            Expected::Either => "either",
         };
         let word = unquoted(text.get(cursor.word).unwrap_or_default());
         Some(format!("{} {wanted} {word}", steps.join("/")))

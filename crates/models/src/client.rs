@@ -83,7 +83,7 @@ impl Client {
                 Ok(answer) => return Ok(answer),
                 Err(failure) => failure,
             };
-            let wait = retry.wait(tries, failure.retry_after, self.clock.lot());
+            let wait = retry.wait(tries, failure.retry_after, self.clock.jitter());
             let Some(wait) = wait.filter(|_| failure.is_passing) else {
                 return Err(ModelError { failure, tries });
             };

@@ -18,11 +18,11 @@ pub trait Clock: Send + Sync {
     /// Returns milliseconds since 1970.
     fn now_ms(&self) -> u64;
 
-    /// Waits for `time`, or until `cancel` is pulled.
+    /// Waits for `time`, or until `cancel` is set.
     fn wait(&self, time: Duration, cancel: &Cancel) -> Waited;
 
     /// Returns a random number from 0 up to, but excluding, 1.
-    fn lot(&self) -> f64;
+    fn jitter(&self) -> f64;
 }
 
 /// The clock of this machine.
@@ -45,7 +45,7 @@ impl Clock for SystemClock {
         }
     }
 
-    fn lot(&self) -> f64 {
+    fn jitter(&self) -> f64 {
         // Without randomness every caller waits the same time: worse for the provider, not wrong.
         let drawn = getrandom::u32().unwrap_or(0);
         f64::from(drawn) / (f64::from(u32::MAX) + 1.0)

@@ -225,7 +225,7 @@ impl Making<'_> {
         }
     }
 
-    fn warn(&mut self, left: Vec<interlock_expr::template::Left>) {
+    fn warn(&mut self, left: Vec<interlock_expr::template::UnrenderedBlock>) {
         let left = left.into_iter();
         self.warnings.extend(
             left.map(|left| format!("`{}` stays as it is written: {}", left.block, left.reason)),

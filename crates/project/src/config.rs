@@ -37,7 +37,7 @@ pub struct Config {
     /// The workflow that guards every session of the project.
     pub workflow: Option<String>,
     /// Which sessions of the project a run guards: its own session (default), or all sessions until it ends.
-    pub hold: Hold,
+    pub hold: GuardScope,
     /// The durability of logs.
     pub store: StoreConfig,
     /// How the kernel confines shell lines: [Confinement](confinement.md).
@@ -83,7 +83,7 @@ pub struct Config {
 /// Which sessions of the project a run holds.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Hold {
+pub enum GuardScope {
     /// Its own session; others are told that they are not held.
     #[default]
     Run,

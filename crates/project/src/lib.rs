@@ -13,9 +13,9 @@ mod trust;
 
 pub use assets::Assets;
 pub use config::{
-    Asks, AssistantConfig, AttestConfig, Config, ConfigError, Durability, GatewayConfig, Hold,
-    HttpConfig, IntegrationConfig, IntegrationEnv, McpServerConfig, Modes, NotifyConfig,
-    PlaceConfig, PriceConfig, ProtectConfig, ProviderConfig, ProviderName, Providers,
+    Asks, AssistantConfig, AttestConfig, Config, ConfigError, Durability, GatewayConfig,
+    GuardScope, HttpConfig, IntegrationConfig, IntegrationEnv, McpServerConfig, Modes,
+    NotifyConfig, PlaceConfig, PriceConfig, ProtectConfig, ProviderConfig, ProviderName, Providers,
     RequiredLevel, SandboxConfig, ServerConfig, ServerName, Servers, ShellConfig, StagesConfig,
     StdioConfig, StoreConfig, TelemetryConfig, ToolConfig, Transport, TrustConfig, UnreadEntries,
     expand,

@@ -25,25 +25,25 @@ const SUB_AGENTS: [&str; 2] = ["Task", "Agent"];
 
 /// Returns all reasons for these properties of a machine.
 pub(crate) fn all<'a>(model: &'a Model, properties: &'a [Property]) -> Vec<String> {
-    let asked = Asked::of(model, properties);
-    let rules: [fn(&Asked<'a>) -> Option<String>; 11] = [
-        Asked::reports,
-        Asked::wildcards,
-        Asked::served_writes,
-        Asked::sub_agents,
-        Asked::files_together,
-        Asked::parts,
-        Asked::numbers,
-        Asked::other_events,
-        Asked::merged_values,
-        Asked::longer_commands,
-        Asked::stays_beside_each_other,
+    let asked = Questions::of(model, properties);
+    let rules: [fn(&Questions<'a>) -> Option<String>; 11] = [
+        Questions::reports,
+        Questions::wildcards,
+        Questions::served_writes,
+        Questions::sub_agents,
+        Questions::files_together,
+        Questions::parts,
+        Questions::numbers,
+        Questions::other_events,
+        Questions::merged_values,
+        Questions::longer_commands,
+        Questions::stays_beside_each_other,
     ];
     rules.into_iter().filter_map(|rule| rule(&asked)).collect()
 }
 
 /// What is asked, as far as it matters for the reasons.
-struct Asked<'a> {
+struct Questions<'a> {
     model: &'a Model,
     forms: Vec<&'a Form>,
     atoms: Vec<&'a Predicate>,
@@ -52,7 +52,7 @@ struct Asked<'a> {
     forks: bool,
 }
 
-impl<'a> Asked<'a> {
+impl<'a> Questions<'a> {
     fn of(model: &'a Model, properties: &'a [Property]) -> Self {
         let mut fields: BTreeMap<String, Vec<&FieldGuard>> = BTreeMap::new();
         for guard in all_guards(&model.machine) {

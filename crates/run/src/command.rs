@@ -240,7 +240,7 @@ pub struct LineStart {
     /// Confinement level that the kernel enforces.
     pub level: String,
     /// Parts of the plan that this system cannot enforce.
-    pub not_held: Vec<String>,
+    pub unconfined: Vec<String>,
 }
 
 /// The end of a shell line as `interlock exec` saw it.

@@ -458,7 +458,7 @@ pub enum Event {
         level: String,
         /// Parts of the plan that this system cannot enforce.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
-        not_held: Vec<String>,
+        unconfined: Vec<String>,
         /// Whether the end of the line settles what the call proves, whatever the client reports; false in old logs.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         settles: bool,

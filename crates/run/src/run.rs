@@ -129,7 +129,7 @@ pub struct Confined {
     pub level: String,
     /// Parts of the plan that the system could not enforce.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub not_held: Vec<String>,
+    pub unconfined: Vec<String>,
 }
 
 /// Whether a run has not begun, is open or has ended.

@@ -324,7 +324,7 @@ impl Embedded {
     }
 
     /// Returns how long to wait for a message before the log is checked again.
-    fn patience(&mut self, until_ms: Option<u64>) -> Duration {
+    fn wait_time(&mut self, until_ms: Option<u64>) -> Duration {
         let left = until_ms.map(|until| until.saturating_sub(self.now_ms()));
         left.map_or(LOOK_EVERY, |left| {
             Duration::from_millis(left).min(LOOK_EVERY)
@@ -474,7 +474,7 @@ impl Host for Embedded {
 
     fn next(&mut self, until_ms: Option<u64>) -> Result<Happening, StoreError> {
         loop {
-            let patience = self.patience(until_ms);
+            let patience = self.wait_time(until_ms);
             match self.inbox.recv_timeout(patience) {
                 Ok(message) => return Ok(self.message(message)),
                 // This host itself holds a sender.

@@ -126,7 +126,7 @@ impl Reach {
 /// Something that the table of kernel rules promises and this machine does not enforce.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum NotHeld {
+pub enum Unconfined {
     /// Writing files anywhere.
     Files,
     /// Truncating a file by its path.
@@ -157,7 +157,7 @@ pub enum NotHeld {
     StateDirectory,
 }
 
-impl NotHeld {
+impl Unconfined {
     /// Returns the words shown to people.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
@@ -182,7 +182,7 @@ impl NotHeld {
     }
 }
 
-impl std::fmt::Display for NotHeld {
+impl std::fmt::Display for Unconfined {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(self.as_str())
     }
@@ -198,9 +198,9 @@ pub struct Reached {
     /// The level of a line in a writing state.
     pub writing: Level,
     /// What is not confined for a line in a no-write state.
-    pub no_write_not_held: Vec<NotHeld>,
+    pub no_write_unconfined: Vec<Unconfined>,
     /// What is not confined for a line in a writing state.
-    pub writing_not_held: Vec<NotHeld>,
+    pub writing_unconfined: Vec<Unconfined>,
 }
 
 #[cfg(test)]

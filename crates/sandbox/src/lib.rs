@@ -40,16 +40,15 @@
 //! | `memfd_create` | harmless: it has no name that another process could open |
 //!
 //! Not confined: daemons that act on request, if sockets are allowed; modes and times where a line may write; names of files in
-//! hidden directories (their contents are protected). [`Ended::not_held`] lists what a machine lacks besides.
+//! hidden directories (their contents are protected). [`Ended::unconfined`] lists what a machine lacks besides.
 //!
 //! # Where the code may not go
 //!
 //! Everything between fork and exec is one function (`linux::Entry::steps`), which
 //! allocates nothing. `linux/raw.rs` is the only module with unsafe code.
 
-mod afterwards;
 #[cfg(unix)]
-pub mod carried;
+pub mod carrier;
 pub mod level;
 mod links;
 #[cfg(target_os = "linux")]
@@ -57,6 +56,7 @@ mod linux;
 pub mod outcome;
 mod own_directory;
 pub mod plan;
+mod post_check;
 pub mod run;
 pub mod seatbelt;
 #[cfg(target_os = "linux")]
@@ -65,7 +65,7 @@ mod system;
 #[path = "other.rs"]
 mod system;
 
-pub use level::{Level, NotHeld, Reach, Reached};
+pub use level::{Level, Reach, Reached, Unconfined};
 pub use outcome::{Answer, Change, Changed, Ended, Exit, Probed, RunError, Started, Watcher};
 pub use plan::Plan;
 pub use plan::derive::{JudgedLine, PlanContext};

@@ -15,7 +15,7 @@ use nix::sys::signal::{SigSet, SigmaskHow, Signal, sigprocmask};
 use nix::unistd::Pid;
 use seccompiler::BpfProgram;
 
-use crate::level::{Level, NotHeld, Reach};
+use crate::level::{Level, Reach, Unconfined};
 use crate::links::Links;
 use crate::outcome::{Exit, RunError, Watcher};
 use crate::plan::{Calls, Column, Confinement, Free, LeftOver, Network, Plan, Protected};
@@ -73,10 +73,10 @@ fn may_mount() -> bool {
 
 /// A command that has ended, and how it was confined.
 #[derive(Debug)]
-pub(crate) struct Held {
+pub(crate) struct ConfinedExit {
     pub(crate) exit: Exit,
     pub(crate) level: Level,
-    pub(crate) not_held: Vec<NotHeld>,
+    pub(crate) unconfined: Vec<Unconfined>,
     /// Whether a process that should have ended may still be running.
     pub(crate) left_over: bool,
     /// Number of leftover processes that were ended.
@@ -163,7 +163,7 @@ pub(crate) fn run(
     without_mounts: &mut dyn FnMut(Reach),
     channel: Option<&mut Channel>,
     told: Watcher<'_, '_>,
-) -> Result<Held, RunError> {
+) -> Result<ConfinedExit, RunError> {
     let Watcher { started, wanted } = told;
     let signals = end::Signals::hold().map_err(start("hold back signals"))?;
     raw::hear_of_children();
@@ -189,10 +189,10 @@ pub(crate) fn run(
     };
     let confinement = plan.confinement.as_ref();
     let level = confinement.map_or(Level::Environment, |_| reach.level(places.need_mounts()));
-    let not_held = confinement.map_or_else(Vec::new, |one| {
-        not_held(one, reach, places.need_mounts(), hides)
+    let unconfined = confinement.map_or_else(Vec::new, |one| {
+        unconfined(one, reach, places.need_mounts(), hides)
     });
-    started(level, &not_held);
+    started(level, &unconfined);
     let exit = signals
         .follow(child, channel, &mut watch)
         .map_err(start("wait for the command"))?;
@@ -206,10 +206,10 @@ pub(crate) fn run(
     if ends || watch.ended {
         let _ = nix::sys::prctl::set_child_subreaper(false);
     }
-    Ok(Held {
+    Ok(ConfinedExit {
         exit,
         level,
-        not_held,
+        unconfined,
         left_over: left.remain,
         ended: left.ended,
     })
@@ -439,38 +439,41 @@ fn entry(
 }
 
 /// Lists what is not confined.
-pub(crate) fn not_held(
+pub(crate) fn unconfined(
     confinement: &Confinement,
     reach: Reach,
     need_mounts: bool,
     hides: bool,
-) -> Vec<NotHeld> {
+) -> Vec<Unconfined> {
     let reading = confinement.calls == Calls::Reading;
     let off = confinement.network == Network::Off;
     let version = reach.landlock;
     let rows = [
-        (NotHeld::Files, version == 0),
-        (NotHeld::Truncate, (1..3).contains(&version)),
-        (NotHeld::Moves, version == 1),
-        (NotHeld::Modes, !reading || !reach.seccomp),
-        (NotHeld::ProtectedInside, need_mounts && !reach.namespaces),
+        (Unconfined::Files, version == 0),
+        (Unconfined::Truncate, (1..3).contains(&version)),
+        (Unconfined::Moves, version == 1),
+        (Unconfined::Modes, !reading || !reach.seccomp),
         (
-            NotHeld::Sockets,
+            Unconfined::ProtectedInside,
+            need_mounts && !reach.namespaces,
+        ),
+        (
+            Unconfined::Sockets,
             !reach.seccomp || !confinement.sockets.is_empty() && !reach.namespaces,
         ),
         (
-            NotHeld::Tcp,
+            Unconfined::Tcp,
             version < 4 && (off && !reach.seccomp || !off && !confinement.closed_ports.is_empty()),
         ),
-        (NotHeld::Network, off && !reach.seccomp),
-        (NotHeld::Signals, version < 6),
+        (Unconfined::Network, off && !reach.seccomp),
+        (Unconfined::Signals, version < 6),
         // If the process that enforces it is killed, something may be left behind.
-        (NotHeld::LeftBehind, version < 6),
-        (NotHeld::Processes, version == 0),
-        (NotHeld::Terminal, !reach.seccomp),
-        (NotHeld::Devices, version < 5),
+        (Unconfined::LeftBehind, version < 6),
+        (Unconfined::Processes, version == 0),
+        (Unconfined::Terminal, !reach.seccomp),
+        (Unconfined::Devices, version < 5),
         (
-            NotHeld::StateDirectory,
+            Unconfined::StateDirectory,
             !confinement.hidden.is_empty() && (version == 0 || !hides),
         ),
     ];

@@ -5,11 +5,11 @@
 use std::path::Path;
 use std::process::Command;
 
-use crate::afterwards::Before;
-use crate::level::{Level, NotHeld, Reach, Reached};
+use crate::level::{Level, Reach, Reached, Unconfined};
 use crate::links::Links;
 use crate::outcome::{Ended, Exit, RunError, Watcher};
 use crate::plan::{Confinement, Network, Plan, WritablePlace};
+use crate::post_check::Before;
 
 /// Channel of probed commands, which are not supported here.
 #[derive(Debug)]
@@ -36,7 +36,7 @@ pub(crate) fn carry_out(
         });
     }
     let before = Before::look(
-        &plan.afterwards,
+        &plan.post_check,
         &plan.project,
         &|_| false,
         &Links::default(),
@@ -47,8 +47,8 @@ pub(crate) fn carry_out(
     let mut child = command
         .spawn()
         .map_err(|source| RunError::Program { program, source })?;
-    let not_held = plan.confinement.as_ref().map_or_else(Vec::new, not_held);
-    (told.started)(Level::Environment, &not_held);
+    let unconfined = plan.confinement.as_ref().map_or_else(Vec::new, unconfined);
+    (told.started)(Level::Environment, &unconfined);
     let status = child.wait().map_err(|source| RunError::Start {
         step: "wait for the command",
         source,
@@ -57,7 +57,7 @@ pub(crate) fn carry_out(
     Ok(Ended {
         exit: exit(status),
         level: Level::Environment,
-        not_held,
+        unconfined,
         changed: found.changed,
         wrote: found.wrote,
         probed: Vec::new(),
@@ -108,20 +108,20 @@ fn confined(_plan: &Plan, _own: Option<&Path>, command: Command) -> Command {
     command
 }
 
-fn not_held(confinement: &Confinement) -> Vec<NotHeld> {
-    let mut all = vec![NotHeld::Files, NotHeld::Modes, NotHeld::Sockets];
+fn unconfined(confinement: &Confinement) -> Vec<Unconfined> {
+    let mut all = vec![Unconfined::Files, Unconfined::Modes, Unconfined::Sockets];
     if confinement.network == Network::Off {
-        all.extend([NotHeld::Tcp, NotHeld::Network]);
+        all.extend([Unconfined::Tcp, Unconfined::Network]);
     }
     all.extend([
-        NotHeld::Signals,
-        NotHeld::LeftBehind,
-        NotHeld::Processes,
-        NotHeld::Terminal,
-        NotHeld::Devices,
+        Unconfined::Signals,
+        Unconfined::LeftBehind,
+        Unconfined::Processes,
+        Unconfined::Terminal,
+        Unconfined::Devices,
     ]);
     if !confinement.hidden.is_empty() {
-        all.push(NotHeld::StateDirectory);
+        all.push(Unconfined::StateDirectory);
     }
     all
 }
@@ -134,20 +134,20 @@ pub(crate) const fn reading_level() -> Level {
 /// Returns the lowest level, because nothing is enforced.
 pub(crate) fn probe() -> Reached {
     let all = vec![
-        NotHeld::Files,
-        NotHeld::Modes,
-        NotHeld::Sockets,
-        NotHeld::Network,
-        NotHeld::Signals,
-        NotHeld::LeftBehind,
-        NotHeld::Processes,
-        NotHeld::Terminal,
+        Unconfined::Files,
+        Unconfined::Modes,
+        Unconfined::Sockets,
+        Unconfined::Network,
+        Unconfined::Signals,
+        Unconfined::LeftBehind,
+        Unconfined::Processes,
+        Unconfined::Terminal,
     ];
     Reached {
         reach: Reach::NOTHING,
         no_write: Level::Environment,
         writing: Level::Environment,
-        no_write_not_held: all.clone(),
-        writing_not_held: all,
+        no_write_unconfined: all.clone(),
+        writing_unconfined: all,
     }
 }

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
-use crate::level::{Level, NotHeld};
+use crate::level::{Level, Unconfined};
 
 /// How a command ended, and what was found after it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -14,7 +14,7 @@ pub struct Ended {
     /// Level at which it ran.
     pub level: Level,
     /// What was not confined.
-    pub not_held: Vec<NotHeld>,
+    pub unconfined: Vec<Unconfined>,
     /// Protected files that changed.
     pub changed: Vec<Changed>,
     /// Files written that match a reported pattern, relative to the project.
@@ -129,7 +129,7 @@ pub enum RunError {
 }
 
 /// Receives, once a command runs, its level and what is not confined.
-pub type Started<'a> = dyn FnMut(Level, &[NotHeld]) + 'a;
+pub type Started<'a> = dyn FnMut(Level, &[Unconfined]) + 'a;
 
 /// Callbacks while a command runs.
 #[expect(missing_debug_implementations, reason = "closures cannot be shown")]

@@ -33,7 +33,7 @@ pub struct Plan {
     /// Confinement by the kernel; `None` if only the environment is set.
     pub confinement: Option<Confinement>,
     /// What is compared and restored afterwards.
-    pub afterwards: PostCheck,
+    pub post_check: PostCheck,
     /// Lowest level at which it may start.
     pub require: Level,
 }

@@ -56,7 +56,7 @@ fn write_files(
     {
         writeln!(text, "(allow file-write* (subpath {}))", quoted(path))?;
     }
-    for one in &plan.afterwards.protected {
+    for one in &plan.post_check.protected {
         match &one.free {
             Free::Nothing => writeln!(text, "(deny file-write* (subpath {}))", quoted(&one.path))?,
             Free::Below(names) => {

@@ -3,13 +3,13 @@
 use std::path::Path;
 use std::process::Command;
 
-use crate::afterwards::Before;
 use crate::level::{Level, Reach, Reached};
 use crate::links::Links;
 use crate::linux::probe::Channel;
-use crate::linux::{self, Places, not_held, reach};
+use crate::linux::{self, Places, reach, unconfined};
 use crate::outcome::{Ended, RunError, Watcher};
 use crate::plan::{Calls, Confinement, LeftOver, Network, Plan, Protected, Start};
+use crate::post_check::Before;
 
 /// Runs `command` according to `plan`.
 pub(crate) fn carry_out(
@@ -20,7 +20,7 @@ pub(crate) fn carry_out(
     mut channel: Option<Channel>,
     told: Watcher<'_, '_>,
 ) -> Result<Ended, RunError> {
-    let protected = &plan.afterwards.protected;
+    let protected = &plan.post_check.protected;
     let links = Links::default();
     let places = match &plan.confinement {
         Some(confinement) => linux::places(confinement, own, protected, &links),
@@ -30,7 +30,7 @@ pub(crate) fn carry_out(
     let look = |reach: Reach| {
         let is_held =
             |one: &Protected| plan.confinement.is_some() && places.hold(one, reach, &links);
-        Before::look(&plan.afterwards, &plan.project, &is_held, &links)
+        Before::look(&plan.post_check, &plan.project, &is_held, &links)
     };
     let mut before = look(reach);
     let mut look_again = |reach: Reach| before = look(reach);
@@ -48,7 +48,7 @@ pub(crate) fn carry_out(
     Ok(Ended {
         exit: held.exit,
         level: held.level,
-        not_held: held.not_held,
+        unconfined: held.unconfined,
         changed: found.changed,
         wrote: found.wrote,
         probed: channel.map_or_else(Vec::new, Channel::finish),
@@ -106,7 +106,7 @@ pub(crate) fn probe() -> Reached {
         reach,
         no_write: reach.level(false),
         writing: reach.level(true),
-        no_write_not_held: not_held(&reading, reach, false, true),
-        writing_not_held: not_held(&writing, reach, true, true),
+        no_write_unconfined: unconfined(&reading, reach, false, true),
+        writing_unconfined: unconfined(&writing, reach, true, true),
     }
 }

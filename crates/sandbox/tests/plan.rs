@@ -254,11 +254,11 @@ fn a_writing_state_writes_project_temporary_and_caches() {
     assert_eq!(below_home.collect::<Vec<_>>(), Vec::<PathBuf>::new());
     assert_eq!(plan.confinement.unwrap().left_over, LeftOver::End);
     assert!(!plan.environment.in_own_directory.contains_key("TMPDIR"));
-    assert_eq!(plan.afterwards.reported, ["src/**"]);
+    assert_eq!(plan.post_check.reported, ["src/**"]);
 }
 
 #[test]
-fn what_the_person_allows_is_not_held_but_compared() {
+fn what_the_person_allows_is_unconfined_but_compared() {
     let policy = policy(&["Read", "Edit", "Bash"]);
     let start = Start::Line("sudo x".to_owned());
     let asked = JudgedLine {
@@ -271,7 +271,7 @@ fn what_the_person_allows_is_not_held_but_compared() {
     };
     let plan = Plan::for_line(&asked, &context());
     assert_eq!(plan.confinement, None);
-    assert_eq!(plan.afterwards.protected.len(), 2);
+    assert_eq!(plan.post_check.protected.len(), 2);
 }
 
 #[test]

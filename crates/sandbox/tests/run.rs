@@ -7,7 +7,7 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::process::Stdio;
 
 use interlock_sandbox::plan::{LeftOver, Network, Start, WritablePlace};
-use interlock_sandbox::{Exit, Level, NotHeld, Plan, Reach};
+use interlock_sandbox::{Exit, Level, Plan, Reach, Unconfined};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 
@@ -391,7 +391,7 @@ fn files_that_match_a_pattern_are_told() {
     }
     let mut plan = trial
         .writing("echo y > src/a.rs; rm src/b.rs; echo y > src/c.txt; mkdir -p m; echo n > m/n.rs");
-    plan.afterwards.reported = vec!["src/**/*.rs".to_owned(), "m/*.rs".to_owned()];
+    plan.post_check.reported = vec!["src/**/*.rs".to_owned(), "m/*.rs".to_owned()];
     let ended = trial.run(&plan, Level::Full).ended.unwrap();
     assert_eq!(ended.wrote, ["m/n.rs", "src/a.rs", "src/b.rs"]);
     assert_eq!(ended.unseen, None);
@@ -417,7 +417,7 @@ fn the_state_directory_inside_a_writable_place_is_hidden() {
         assert!(!fs::exists(trial.path("state/y")).unwrap());
         // If mounts are refused, that is reported.
         let ended = trial.run(&trial_true(&plan), Level::Files).ended.unwrap();
-        assert!(ended.not_held.contains(&NotHeld::StateDirectory));
+        assert!(ended.unconfined.contains(&Unconfined::StateDirectory));
     }
 }
 

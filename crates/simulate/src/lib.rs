@@ -25,6 +25,8 @@ pub use given_reports::GivenReports;
 pub use input::{BadLine, InputLine};
 pub use output::{CallVerdict, OutputLine, Verdict};
 pub use passkey::{takes_passkey, with_what_it_takes};
-pub use recorded::{Reread, Told, explain_call, read_again, standing_in, told, with_arguments};
+pub use recorded::{
+    RecordedVerdict, Reread, explain_call, read_again, standing_in, told, with_arguments,
+};
 pub use scenario::Scenario;
 pub use simulation::Simulation;

@@ -43,7 +43,7 @@ pub struct Reread {
 
 /// The verdict on a call.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Told {
+pub struct RecordedVerdict {
     /// Whether it may run.
     pub verdict: Verdict,
     /// Why not.
@@ -163,7 +163,12 @@ pub fn explain_call(
 
 /// Asks the engine about `call` for the frame at `path` of `run`; returns `None` if it would count elsewhere.
 #[must_use]
-pub fn told(machine: &Machine, run: &Run, path: &FramePath, call: &ToolCall) -> Option<Told> {
+pub fn told(
+    machine: &Machine,
+    run: &Run,
+    path: &FramePath,
+    call: &ToolCall,
+) -> Option<RecordedVerdict> {
     let command = Command {
         at_ms: 0,
         kind: CommandKind::Propose(Box::new(call.clone())),
@@ -181,7 +186,7 @@ pub fn told(machine: &Machine, run: &Run, path: &FramePath, call: &ToolCall) -> 
         Reply::Ask(refusal) => (Verdict::Ask, Some(refusal)),
         Reply::Refused(refusal) => (Verdict::Deny, Some(refusal)),
     };
-    Some(Told { verdict, refusal })
+    Some(RecordedVerdict { verdict, refusal })
 }
 
 /// Returns `run` as if the frame at `path` had just entered `state`; its context and evidence stay.

@@ -4,7 +4,7 @@ use interlock_clients::{ClientId, tool};
 use interlock_core::{
     call::ToolCall,
     command::{Command, CommandKind},
-    decide, evolve, hold, hold_at, judge_written, keeps_running,
+    confinement, confinement_at, decide, evolve, judge_written, keeps_running,
     machine::Machine,
     names::{CallId, FramePath, RunId},
     policy::Stance,
@@ -89,16 +89,16 @@ fn held(state: &str, line: &str) -> String {
         ..CallContext::of_project("/project".to_owned())
     };
     let call = called("Bash", &json!({ "command": line }), &place);
-    let told = |hold: interlock_core::Hold<'_>| {
+    let told = |confinement: interlock_core::LineConfinement<'_>| {
         let line = call.facts.shell.as_ref().unwrap();
         let flags = [
-            (hold.stance == Stance::Free, "free"),
-            (hold.by_person, "by-person"),
-            (hold.reads, "reads"),
-            (hold.contained, "contained"),
-            (hold.nothing, "nothing"),
-            (hold.fetches, "fetches"),
-            (keeps_running(hold.policy, line), "goes-on"),
+            (confinement.stance == Stance::Free, "free"),
+            (confinement.by_person, "by-person"),
+            (confinement.reads, "reads"),
+            (confinement.contained, "contained"),
+            (confinement.nothing, "nothing"),
+            (confinement.fetches, "fetches"),
+            (keeps_running(confinement.policy, line), "goes-on"),
         ];
         let mut words: Vec<String> = flags
             .iter()
@@ -107,14 +107,17 @@ fn held(state: &str, line: &str) -> String {
             .collect();
         words.push(format!(
             "{} listed, {} probed",
-            hold.listed.len(),
-            hold.probes.len()
+            confinement.listed.len(),
+            confinement.probes.len()
         ));
         words.join(" ")
     };
-    let found = told(hold(&machine, &run, &call).unwrap());
+    let found = told(confinement(&machine, &run, &call).unwrap());
     let root = FramePath::root();
-    assert_eq!(told(hold_at(&machine, &run, &call, &root).unwrap()), found);
+    assert_eq!(
+        told(confinement_at(&machine, &run, &call, &root).unwrap()),
+        found
+    );
     found
 }
 

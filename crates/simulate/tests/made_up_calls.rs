@@ -220,7 +220,7 @@ impl Session {
             13 => CommandKind::StartLine(LineStart {
                 call: self.some_call(),
                 level: self.dice.word(&["files", "environment"]),
-                not_held: Vec::new(),
+                unconfined: Vec::new(),
             }),
             14 | 15 => self.line_end(),
             16 | 17 => self.transition(),

@@ -23,7 +23,7 @@ use crate::{
 };
 
 pub(crate) use kept::HOLDER;
-pub use kept::{Binding, ClientProcess, Hold, SessionKey};
+pub use kept::{Binding, ClientProcess, SessionKey, SessionScope};
 use kept::{PROJECTS, SESSIONS, Waiting};
 use kept::{all_sessions, session_at, session_of, waiting_of, waiting_path};
 pub use known::KnownSessions;
@@ -90,8 +90,8 @@ impl Home {
         }
         if let Some(waiting) = waiting_of(&root, project_root)? {
             return Ok(match waiting.hold {
-                Hold::Next => Lookup::Waiting(waiting.run),
-                Hold::Every => Lookup::Project(waiting.run),
+                SessionScope::Next => Lookup::Waiting(waiting.run),
+                SessionScope::Every => Lookup::Project(waiting.run),
             });
         }
         // INVARIANT: a session's own file is written before what led to it is removed. So one
@@ -104,7 +104,10 @@ impl Home {
     ///
     /// # Errors
     /// The project's file cannot be read.
-    pub fn waiting_in(&self, project_root: &Path) -> Result<Option<(RunId, Hold)>, StoreError> {
+    pub fn waiting_in(
+        &self,
+        project_root: &Path,
+    ) -> Result<Option<(RunId, SessionScope)>, StoreError> {
         let Some(root) = self.existing()? else {
             return Ok(None);
         };
@@ -244,7 +247,7 @@ impl Bindings<'_> {
     pub fn begin_waiting(
         &self,
         prepared: Prepared,
-        hold: Hold,
+        hold: SessionScope,
         replacing: Option<&RunId>,
     ) -> Result<Started, BindError> {
         let root = prepared.project_root.clone();
@@ -299,7 +302,7 @@ impl Bindings<'_> {
                 session: held.session.session,
             });
         }
-        self.wait(run, project_root, Hold::Next, replacing)
+        self.wait(run, project_root, SessionScope::Next, replacing)
     }
 
     /// Makes `run` guard every session of the project that has no open run of its own.
@@ -314,19 +317,19 @@ impl Bindings<'_> {
         project_root: &Path,
         replacing: Option<&RunId>,
     ) -> Result<(), BindError> {
-        self.wait(run, project_root, Hold::Every, replacing)
+        self.wait(run, project_root, SessionScope::Every, replacing)
     }
 
     fn wait(
         &self,
         run: &RunId,
         project_root: &Path,
-        hold: Hold,
+        hold: SessionScope,
         replacing: Option<&RunId>,
     ) -> Result<(), BindError> {
         let before = self.may_wait(run, project_root, replacing)?;
         // It takes the next session, too.
-        if before.is_some_and(|before| before.run == *run && before.hold == Hold::Every) {
+        if before.is_some_and(|before| before.run == *run && before.hold == SessionScope::Every) {
             return Ok(());
         }
         let waiting = Waiting {
@@ -380,7 +383,7 @@ impl Bindings<'_> {
             process,
             at_ms,
         };
-        if waiting.hold == Hold::Every {
+        if waiting.hold == SessionScope::Every {
             self.share(&binding)?;
             return Ok(Some(binding));
         }
@@ -518,7 +521,9 @@ impl Bindings<'_> {
     /// Removes a run from the project's file, now that it has its session.
     fn clear_next(&self, project_root: &Path, run: &RunId) -> Result<(), StoreError> {
         match waiting_of(&self.root, project_root)? {
-            Some(waiting) if waiting.hold == Hold::Next => self.clear_waiting(project_root, run),
+            Some(waiting) if waiting.hold == SessionScope::Next => {
+                self.clear_waiting(project_root, run)
+            }
             _ => Ok(()),
         }
     }

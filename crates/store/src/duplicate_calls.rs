@@ -35,16 +35,16 @@ pub struct DuplicateCall {
 /// Duplicate calls of a session as stored.
 #[derive(Debug, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Kept {
+struct StoredDuplicates {
     duplicates: Vec<DuplicateCall>,
 }
 
-impl Versioned for Kept {
+impl Versioned for StoredDuplicates {
     const VERSION: i64 = 1;
     const BYTES_MAX: u64 = 1_048_576;
 }
 
-impl Record for Kept {
+impl Record for StoredDuplicates {
     const PLACE: &'static str = "duplicate_calls";
 }
 
@@ -53,7 +53,7 @@ impl Record for Kept {
 pub struct DuplicateCalls<'a> {
     home: &'a Home,
     key: Key,
-    kept: Kept,
+    kept: StoredDuplicates,
     _lock: File,
 }
 
@@ -66,7 +66,7 @@ impl Home {
         &self,
         session: &SessionKey,
     ) -> Result<DuplicateCalls<'_>, StoreError> {
-        let records = self.records::<Kept>();
+        let records = self.records::<StoredDuplicates>();
         let lock = records.lock()?;
         let key = session.key();
         Ok(DuplicateCalls {
@@ -82,7 +82,7 @@ impl Home {
     /// # Errors
     /// They cannot be removed.
     pub fn drop_duplicate_calls(&self, session: &SessionKey) -> Result<(), StoreError> {
-        let records = self.records::<Kept>();
+        let records = self.records::<StoredDuplicates>();
         if records.keys()?.is_empty() {
             return Ok(());
         }

@@ -59,13 +59,13 @@ struct Frozen {
     /// Root of the project.
     project: PathBuf,
     /// Each pattern with its files.
-    patterns: BTreeMap<String, Kept>,
+    patterns: BTreeMap<String, FrozenFiles>,
 }
 
 /// The files that matched a pattern.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-enum Kept {
+enum FrozenFiles {
     /// Each file, relative to the project.
     Files(BTreeMap<String, Content>),
     /// They could not be determined.
@@ -146,7 +146,7 @@ pub(crate) fn moved(directory: &Path, project: &Path) -> Result<(), StoreError> 
     files::rewrite::<Frozen>(&directory.join(FILE), |frozen| {
         frozen.project = project.to_owned();
         for kept in frozen.patterns.values_mut() {
-            if let Kept::Files(files) = kept {
+            if let FrozenFiles::Files(files) = kept {
                 files.values_mut().for_each(|content| content.stamp = None);
             }
         }
@@ -166,12 +166,12 @@ impl Frozen {
     fn look(project: &Path, patterns: BTreeSet<String>, known: &Self) -> Self {
         let look = |pattern: String| {
             let before = match known.patterns.get(&pattern) {
-                Some(Kept::Files(files)) if known.project == project => Some(files),
+                Some(FrozenFiles::Files(files)) if known.project == project => Some(files),
                 _ => None,
             };
             let kept = match matching(project, &pattern, before) {
-                Ok(files) => Kept::Files(files),
-                Err(problem) => Kept::Problem(problem),
+                Ok(files) => FrozenFiles::Files(files),
+                Err(problem) => FrozenFiles::Problem(problem),
             };
             (pattern, kept)
         };
@@ -192,10 +192,10 @@ impl Frozen {
             };
             match (kept.patterns.get(pattern), now) {
                 (None, _) => change.problem = Some(FrozenProblem::NotKept),
-                (Some(Kept::Problem(problem)), _) | (_, Kept::Problem(problem)) => {
+                (Some(FrozenFiles::Problem(problem)), _) | (_, FrozenFiles::Problem(problem)) => {
                     change.problem = Some(*problem);
                 }
-                (Some(Kept::Files(before)), Kept::Files(now)) => {
+                (Some(FrozenFiles::Files(before)), FrozenFiles::Files(now)) => {
                     let names: BTreeSet<&String> = before.keys().chain(now.keys()).collect();
                     let digest = |files: &BTreeMap<String, Content>, name: &String| {
                         files.get(name).map(|content| content.digest.clone())

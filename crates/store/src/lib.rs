@@ -104,8 +104,8 @@ mod verify;
 
 pub use baseline::{BASELINE, QUIET};
 pub use bindings::{
-    BindError, Binding, Bindings, ClientProcess, Hold, KnownSessions, Lookup, SessionKey,
-    SessionLock,
+    BindError, Binding, Bindings, ClientProcess, KnownSessions, Lookup, SessionKey, SessionLock,
+    SessionScope,
 };
 pub use broken::{Broken, FirstBroken, VerifyError};
 pub use chain::ChainHash;

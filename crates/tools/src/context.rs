@@ -9,7 +9,7 @@ use std::{
 use interlock_core::call::CallFacts;
 use interlock_facts::CallContext;
 use interlock_process::Cancel;
-use interlock_sandbox::{Level, NotHeld, Plan};
+use interlock_sandbox::{Level, Plan, Unconfined};
 use serde::{Deserialize, Serialize};
 
 /// The context of a call, besides its arguments.
@@ -60,11 +60,11 @@ pub struct Carrier<'a> {
 #[non_exhaustive]
 pub enum Progress<'a> {
     /// A shell line runs, confined this far.
-    Held {
+    Confined {
         /// The level.
         level: Level,
         /// What is not confined.
-        not_held: &'a [NotHeld],
+        unconfined: &'a [Unconfined],
     },
     /// Output of a shell line.
     Printed(&'a [u8]),

@@ -1,6 +1,6 @@
 //! How a call ended.
 
-use interlock_sandbox::{Changed, Level, NotHeld};
+use interlock_sandbox::{Changed, Level, Unconfined};
 use serde::{Deserialize, Serialize};
 
 use crate::context::SeenFile;
@@ -23,18 +23,18 @@ pub struct ToolEnd {
     /// Files whose contents the model now knows; [`crate::Seen`] has them already.
     pub seen: Vec<SeenFile>,
     /// How the kernel confined a shell line, and what was found after it.
-    pub held: Option<Held>,
+    pub held: Option<ConfinementReport>,
     /// Response of a server besides its body.
     pub reply: Option<Reply>,
 }
 
 /// How the kernel confined a shell line, and what was found after it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Held {
+pub struct ConfinementReport {
     /// Level at which it ran.
     pub level: Level,
     /// What was not confined.
-    pub not_held: Vec<NotHeld>,
+    pub unconfined: Vec<Unconfined>,
     /// Protected files that changed while it ran.
     pub changed: Vec<Changed>,
     /// Why the findings may be incomplete.

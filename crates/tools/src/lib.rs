@@ -30,6 +30,6 @@ pub use arguments::{ArgumentError, Arguments, findings};
 pub use catalogue::{Deed, Tool};
 pub use context::{Carrier, Datasource, Progress, Seen, SeenFile, ToolContext};
 pub use cut::cut;
-pub use end::{Code, Held, Reply, ToolEnd};
+pub use end::{Code, ConfinementReport, Reply, ToolEnd};
 pub use summary::Secrets;
 pub use tree::{Documents, documents};

@@ -5,7 +5,7 @@ use std::time::Duration;
 use interlock_facts::{CallContext, Disk, RealDisk, locate, variables};
 use interlock_sandbox::{
     Ended, Exit, Plan,
-    carried::{CarrierMessage, Order},
+    carrier::{CarrierMessage, Order},
     plan::{LeftOver, Start},
 };
 use serde_json::Value;
@@ -13,7 +13,7 @@ use serde_json::Value;
 mod follow;
 
 use crate::{
-    Carrier, Code, Held, ToolContext, ToolEnd,
+    Carrier, Code, ConfinementReport, ToolContext, ToolEnd,
     end::Failure,
     input::text,
     place::{self, Bounds},
@@ -225,10 +225,10 @@ fn wrote(ended: &Ended, context: &ToolContext<'_>) -> Vec<String> {
     paths.map(|relative| format!("{root}/{relative}")).collect()
 }
 
-fn held(ended: &Ended) -> Held {
-    Held {
+fn held(ended: &Ended) -> ConfinementReport {
+    ConfinementReport {
         level: ended.level,
-        not_held: ended.not_held.clone(),
+        unconfined: ended.unconfined.clone(),
         changed: ended.changed.clone(),
         unseen: ended.unseen.clone(),
     }

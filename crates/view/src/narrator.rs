@@ -116,10 +116,10 @@ fn detail(seq: u64, event: &Event) -> String {
         Event::LineConfined {
             call,
             level,
-            not_held,
+            unconfined,
             ..
         } => {
-            let but = match not_held.as_slice() {
+            let but = match unconfined.as_slice() {
                 [] => String::new(),
                 missing => format!(", not confined: {}", missing.join(", ")),
             };

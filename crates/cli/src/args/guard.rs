@@ -101,7 +101,7 @@ pub(crate) struct HookArgs {
 
 /// The kind of state whose rights the line gets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Held {
+pub(crate) enum LineRights {
     /// Writes only to a private temporary directory.
     NoWrite,
     /// Writes to the project, temporary directories and caches.
@@ -116,8 +116,8 @@ pub(crate) struct ExecArgs {
     #[arg(long, value_name = "TICKET", conflicts_with_all = ["held", "project", "require", "at_most", "network", "allow"])]
     pub(crate) ticket: Option<String>,
     /// The kind of state whose rights the line gets.
-    #[arg(long = "as", value_enum, default_value_t = Held::NoWrite, value_name = "STATE")]
-    pub(crate) held: Held,
+    #[arg(long = "as", value_enum, default_value_t = LineRights::NoWrite, value_name = "STATE")]
+    pub(crate) held: LineRights,
     /// The project. Defaults to that of the current directory.
     #[arg(long, value_name = "DIR")]
     pub(crate) project: Option<PathBuf>,

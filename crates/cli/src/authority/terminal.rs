@@ -11,7 +11,7 @@ use interlock_core::{
     policy::Stance,
     run::Confined,
 };
-use interlock_sandbox::{Level, NotHeld};
+use interlock_sandbox::{Level, Unconfined};
 use interlock_store::{EventLog as _, Home};
 
 use super::{Guarded, ancestors_of};
@@ -59,12 +59,12 @@ pub(super) fn refuse_injected(home: &Home, guarded: &[Guarded]) -> Result<(), Fa
                     .any(|above| above.client.pid == server),
                 None => false,
             };
-            if below || may(home, one, NotHeld::Sockets) {
+            if below || may(home, one, Unconfined::Sockets) {
                 return Err(refused(one, &format!("`{}`", multiplexer.name)));
             }
         }
         let shares = terminal.is_some() && process::terminal(one.process.pid) == terminal;
-        if shares && types_are_taken() && may(home, one, NotHeld::Terminal) {
+        if shares && types_are_taken() && may(home, one, Unconfined::Terminal) {
             return Err(refused(one, "the terminal itself (`TIOCSTI`)"));
         }
     }
@@ -112,7 +112,7 @@ fn is_alive(one: &Guarded) -> bool {
 }
 
 /// Returns whether lines of a run's agent may do what `what` names; true if unknown.
-fn may(home: &Home, one: &Guarded, what: NotHeld) -> bool {
+fn may(home: &Home, one: &Guarded, what: Unconfined) -> bool {
     let Ok(log) = home.open_run(&one.run) else {
         return true;
     };
@@ -123,13 +123,16 @@ fn may(home: &Home, one: &Guarded, what: NotHeld) -> bool {
 }
 
 /// Returns whether the kernel lets a run's lines do `what`, according to how it confined the last of them.
-fn kernel_lets(confined: Option<&Confined>, what: NotHeld) -> bool {
+fn kernel_lets(confined: Option<&Confined>, what: Unconfined) -> bool {
     let Some(confined) = confined else {
         return interlock_sandbox::reading_level() < Level::Files;
     };
     let level = Level::named(&confined.level);
     level.is_none_or(|level| level < Level::Files)
-        || confined.not_held.iter().any(|known| known == what.as_str())
+        || confined
+            .unconfined
+            .iter()
+            .any(|known| known == what.as_str())
 }
 
 /// Returns whether an agent works in a state of the machine whose lines are not rewritten.
@@ -185,18 +188,18 @@ mod tests {
 
     #[test]
     fn a_level_that_is_not_known_holds_nothing() {
-        let confined = |level: &str, not_held: &[NotHeld]| Confined {
+        let confined = |level: &str, unconfined: &[Unconfined]| Confined {
             level: level.to_owned(),
-            not_held: not_held
+            unconfined: unconfined
                 .iter()
                 .map(|what| what.as_str().to_owned())
                 .collect(),
         };
         let full = Level::Full.as_str();
-        let lets = |confined| kernel_lets(Some(&confined), NotHeld::Terminal);
+        let lets = |confined| kernel_lets(Some(&confined), Unconfined::Terminal);
         assert!(!lets(confined(full, &[])));
-        assert!(!lets(confined(full, &[NotHeld::Sockets])));
-        assert!(lets(confined(full, &[NotHeld::Terminal])));
+        assert!(!lets(confined(full, &[Unconfined::Sockets])));
+        assert!(lets(confined(full, &[Unconfined::Terminal])));
         assert!(lets(confined("none", &[])));
         assert!(lets(confined("a level of another version", &[])));
     }

@@ -3,7 +3,7 @@
 use interlock_clients::{
     ClientId,
     doctor::{Check, Examination, Found, Health, Report, Row, UnknownMod, examine, unknown_mods},
-    forget_held,
+    forget_markers,
     install::set_up,
     notify::{NoNotifier, Notifier, notifiers},
     tools::lacks,
@@ -65,7 +65,8 @@ pub(crate) fn examination(app: &App, policy: bool) -> Result<Examination, Failur
 fn forget(app: &App, named: &str, as_json: bool) -> Done {
     authority::person(app, None)?;
     let configuration = app::configuration();
-    let count = forget_held(configuration.as_deref(), named).map_err(|why| anyhow::anyhow!(why))?;
+    let count =
+        forget_markers(configuration.as_deref(), named).map_err(|why| anyhow::anyhow!(why))?;
     if as_json {
         return app.output.json(&json!({ "ok": true, "forgotten": count }));
     }

@@ -14,7 +14,7 @@ use interlock_core::visible::visible_lines;
 #[cfg(target_os = "linux")]
 use interlock_sandbox::plan::LeftOver;
 use interlock_sandbox::{
-    Ended, Exit, Level, NotHeld, Plan, Reach, Watcher, plan::Column, run_watched,
+    Ended, Exit, Level, Plan, Reach, Unconfined, Watcher, plan::Column, run_watched,
 };
 use interlock_store::{Home, Ticket};
 
@@ -77,7 +77,7 @@ fn probed(place: &str, words: &[OsString]) -> ExitCode {
 
 /// Carries out the plan of a stage and reports the result to it.
 fn planned() -> ExitCode {
-    match interlock_sandbox::carried::carry_out() {
+    match interlock_sandbox::carrier::carry_out() {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             let _ = writeln!(
@@ -157,9 +157,9 @@ fn carry(plan: &Plan, most: Reach, report: Option<&mut Report>) -> Result<Exit, 
     let mut left = false;
     let report = report.map(RefCell::new);
     // Reported while the line runs, so that it is known even if the line never ends.
-    let mut started = |level: Level, not_held: &[NotHeld]| {
+    let mut started = |level: Level, unconfined: &[Unconfined]| {
         if let Some(report) = &report {
-            unrecorded = report.borrow_mut().started(level, not_held).err();
+            unrecorded = report.borrow_mut().started(level, unconfined).err();
         }
     };
     let mut wanted = || {

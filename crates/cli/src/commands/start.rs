@@ -2,7 +2,7 @@
 
 use interlock_clients::{install::set_up, tools::lacks};
 use interlock_core::{machine::Machine, names::RunId};
-use interlock_project::{Config, Hold};
+use interlock_project::{Config, GuardScope};
 use interlock_store::{Home, Lookup, NewRun, SessionKey, SourceFile};
 use interlock_view::report;
 use serde_json::json;
@@ -32,7 +32,7 @@ pub(crate) fn run(app: &App, args: &StartArgs) -> Done {
     let found = home.look_up(&free_key(key.as_ref()), &project)?;
     let replaced = occupant(&home, key.as_ref(), &found)?;
     let config = Config::of_project(&project)?;
-    let holds_all = args.project || args.session.is_none() && config.hold == Hold::Project;
+    let holds_all = args.project || args.session.is_none() && config.hold == GuardScope::Project;
     let at_ms = live::now_ms();
     let new = NewRun {
         machine: &loaded.machine,
@@ -55,8 +55,8 @@ pub(crate) fn run(app: &App, args: &StartArgs) -> Done {
         }
         None => {
             let hold = match holds_all {
-                true => interlock_store::Hold::Every,
-                false => interlock_store::Hold::Next,
+                true => interlock_store::SessionScope::Every,
+                false => interlock_store::SessionScope::Next,
             };
             let bindings = home.lock_bindings()?;
             bindings.begin_waiting(prepared, hold, replaced.as_ref())?

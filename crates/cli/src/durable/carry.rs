@@ -64,19 +64,19 @@ impl Shown {
 }
 
 /// A run that this process has taken.
-pub(crate) struct Carrying {
+pub(crate) struct ActiveRun {
     host: Embedded,
     shown: Shown,
 }
 
 /// Carries out a run that has just begun, and ends with its exit code.
 pub(crate) fn carry(app: &App, begun: Begun, machine: &Machine, terms: &Terms) -> Done {
-    let mut carrying = Carrying::take(app, begun, machine, terms, 0)?;
+    let mut carrying = ActiveRun::take(app, begun, machine, terms, 0)?;
     carrying.drive(machine)?;
     carrying.end(app, machine)
 }
 
-impl Carrying {
+impl ActiveRun {
     /// Takes a run and prints its name; events from number `since` on are shown.
     ///
     /// Refused if another process has it, which is named.

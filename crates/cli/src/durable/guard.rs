@@ -9,7 +9,7 @@ use std::{
 
 use interlock_clients::{
     ClientId, GUARD,
-    install::{Hold, Site, Start, hold},
+    install::{Site, Start, StartOptions, start_options},
 };
 use interlock_core::{
     command::{Command, CommandKind},
@@ -55,7 +55,7 @@ impl Guards {
         let (source, machine) = self.workflow(wanted, &project)?;
         let folder = self.folder(wanted)?;
         self.close_left_open(&folder)?;
-        let hold = hold(&Start {
+        let start_options = start_options(&Start {
             client,
             program: wanted.program,
             directory: Path::new(wanted.project),
@@ -89,7 +89,7 @@ impl Guards {
             log: started.log,
             machine,
             project,
-            hold,
+            start_options,
             credential,
         })
     }
@@ -237,19 +237,19 @@ struct GuardedRun {
     log: RunLog,
     machine: Machine,
     project: PathBuf,
-    hold: Hold,
+    start_options: StartOptions,
     credential: String,
 }
 
 impl Guarded for GuardedRun {
     fn environment(&self) -> Vec<(String, String)> {
-        let mut all = self.hold.environment.clone();
+        let mut all = self.start_options.environment.clone();
         all.push((GUARD.to_owned(), self.credential.clone()));
         all
     }
 
     fn arguments(&self) -> Vec<String> {
-        self.hold.arguments.clone()
+        self.start_options.arguments.clone()
     }
 
     fn end(&mut self) -> Result<(), String> {

@@ -10,7 +10,7 @@ use interlock_core::{
 use interlock_runner::{Resumed, answer, command, holder, resume_pause};
 use serde_json::json;
 
-use super::{Terms, begin::Begun, carry::Carrying, variables};
+use super::{Terms, begin::Begun, carry::ActiveRun, variables};
 use crate::{
     answer::ask_run,
     app::{App, indented},
@@ -78,7 +78,7 @@ pub(crate) fn proceed(app: &App, live: Live, wishes: &Wishes, terms: &Terms) -> 
         log, machine, run, ..
     } = live;
     let since = run.seq;
-    let carrying = Carrying::take(app, Begun::known(log), &machine, terms, since)?;
+    let carrying = ActiveRun::take(app, Begun::known(log), &machine, terms, since)?;
     let mut going = Going {
         app,
         carrying,
@@ -149,7 +149,7 @@ fn refused(app: &App, refusal: &Refusal, terms: &Terms) -> Result<Failure, Failu
 /// A run that is being continued.
 struct Going<'a> {
     app: &'a App,
-    carrying: Carrying,
+    carrying: ActiveRun,
     machine: Machine,
     terms: &'a Terms,
     /// Whether it had failed or was cancelled before.

@@ -241,11 +241,11 @@ fn events(events: Option<&Value>) -> String {
 fn confinement(confinement: Option<&Value>) -> String {
     let level = |key: &str| {
         let of = confinement?.get(key).filter(|of| !of.is_null())?;
-        let not_held = of.get("not_held").map(plain).unwrap_or_default();
-        let but = if not_held.is_empty() {
+        let unconfined = of.get("unconfined").map(plain).unwrap_or_default();
+        let but = if unconfined.is_empty() {
             String::new()
         } else {
-            format!(" (not confined: {not_held})")
+            format!(" (not confined: {unconfined})")
         };
         Some(format!("`{}`{but}", of.get("level").map(plain)?))
     };

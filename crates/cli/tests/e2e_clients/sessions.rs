@@ -174,22 +174,22 @@ fn a_second_session_is_told(client: Client) {
 }
 
 #[test]
-fn a_second_session_of_codex_is_told_that_it_is_not_held() {
+fn a_second_session_of_codex_is_told_that_no_run_guards_it() {
     a_second_session_is_told(CODEX);
 }
 
 #[test]
-fn a_second_session_of_gemini_is_told_that_it_is_not_held() {
+fn a_second_session_of_gemini_is_told_that_no_run_guards_it() {
     a_second_session_is_told(Client::Gemini);
 }
 
 #[test]
-fn a_second_session_of_copilot_is_told_that_it_is_not_held() {
+fn a_second_session_of_copilot_is_told_that_no_run_guards_it() {
     a_second_session_is_told(Client::Copilot);
 }
 
 #[test]
-fn a_second_session_of_opencode_is_told_that_it_is_not_held() {
+fn a_second_session_of_opencode_is_told_that_no_run_guards_it() {
     a_second_session_is_told(Client::Opencode);
 }
 
@@ -279,7 +279,7 @@ fn a_sub_agent_of_opencode_is_held() {
 
 /// A worktree is a separate project, so a session there is told.
 #[test]
-fn a_session_of_gemini_in_a_worktree_is_told_that_it_is_not_held() {
+fn a_session_of_gemini_in_a_worktree_is_told_that_no_run_guards_it() {
     let guarded = Guarded::new(Client::Gemini, &[("a.txt", "one\n")]);
     let settings = guarded.room.home().join(".gemini/settings.json");
     let text = std::fs::read_to_string(&settings).unwrap();

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use interlock_project::{Config, RequiredLevel};
-use interlock_sandbox::{Level, NotHeld, Reached, probe};
+use interlock_sandbox::{Level, Reached, Unconfined, probe};
 use interlock_store::{FILES_MAX, has_too_many_files};
 
 use super::{Check, Examination, Health, probe as tries};
@@ -27,13 +27,13 @@ pub(super) fn checks(examination: &Examination) -> Vec<Check> {
         held(
             "without writing",
             reached.no_write,
-            &reached.no_write_not_held,
+            &reached.no_write_unconfined,
             required,
         ),
         held(
             "when writing",
             reached.writing,
-            &reached.writing_not_held,
+            &reached.writing_unconfined,
             required,
         ),
     ];
@@ -61,10 +61,10 @@ fn compared(examination: &Examination) -> Option<Check> {
 fn held(
     what: &'static str,
     level: Level,
-    not_held: &[NotHeld],
+    unconfined: &[Unconfined],
     required: Option<RequiredLevel>,
 ) -> Check {
-    let names: Vec<&str> = not_held.iter().map(|thing| thing.as_str()).collect();
+    let names: Vec<&str> = unconfined.iter().map(|thing| thing.as_str()).collect();
     let seen = if names.is_empty() {
         format!("shell lines are confined at level `{level}`")
     } else {

@@ -1,7 +1,7 @@
 //! Judges a shell line before it runs, and rewrites it for `interlock exec` where possible.
 
 use interlock_confine::{AllowedLine, Decided};
-use interlock_core::{Hold, Reply, call::ToolCall, command::CommandKind, hold};
+use interlock_core::{LineConfinement, Reply, call::ToolCall, command::CommandKind, confinement};
 use interlock_facts::{CallContext, RealDisk, Shape, locate};
 use interlock_project::Environment;
 use interlock_shell::Dialect;
@@ -58,11 +58,11 @@ pub(super) fn before_line(
             (decision.reply, &decision.path),
         ));
     }
-    let Some(hold) = hold(&guarded.machine, &guarded.run, &call) else {
+    let Some(confinement) = confinement(&guarded.machine, &guarded.run, &call) else {
         return Err("the state in which the line counts is unknown; nothing was allowed".into());
     };
     // Another command may have moved the run while this one was decided.
-    if rewriting(&asked, guarded, &call, &hold) != carried {
+    if rewriting(&asked, guarded, &call, &confinement) != carried {
         return Err("the run moved while the line was judged: call the tool again".to_owned());
     }
     carry(
@@ -70,7 +70,7 @@ pub(super) fn before_line(
         guarded,
         &Judged {
             call: &call,
-            hold: &hold,
+            confinement: &confinement,
             here: &here,
         },
         carried,
@@ -88,7 +88,7 @@ struct LineRequest<'a> {
 /// A line that was allowed.
 struct Judged<'a> {
     call: &'a ToolCall,
-    hold: &'a Hold<'a>,
+    confinement: &'a LineConfinement<'a>,
     here: &'a CallContext,
 }
 
@@ -108,9 +108,10 @@ fn judged(
     held.environment_held = true;
     held.kernel_holds = interlock_confine::kernel_holds();
     let call = call_of(&held, input, used);
-    let carried = hold(&guarded.machine, &guarded.run, &call).map_or(Rewriting::Keep, |hold| {
-        rewriting(asked, guarded, &call, &hold)
-    });
+    let carried = confinement(&guarded.machine, &guarded.run, &call)
+        .map_or(Rewriting::Keep, |confinement| {
+            rewriting(asked, guarded, &call, &confinement)
+        });
     if carried == Rewriting::Keep {
         return (call_of(&here, input, used), carried, here);
     }
@@ -121,7 +122,7 @@ fn rewriting(
     asked: &LineRequest<'_>,
     guarded: &Guarded,
     call: &ToolCall,
-    hold: &Hold<'_>,
+    confinement: &LineConfinement<'_>,
 ) -> Rewriting {
     let LineRequest {
         environment, input, ..
@@ -129,7 +130,7 @@ fn rewriting(
     let project = &guarded.binding.project_root;
     let line = call.facts.shell.as_ref();
     let about = || registry::protocol(input.client).about_line(environment, input, project, line?);
-    rewrite::rewriting(environment, input, hold, asked.carrying, about)
+    rewrite::rewriting(environment, input, confinement, asked.carrying, about)
 }
 
 /// Returns whether a call is for a shell, whatever its arguments are.
@@ -177,7 +178,7 @@ fn carry(
         text,
         directory: &directory,
         facts,
-        hold: judged.hold,
+        confinement: judged.confinement,
         machine: &guarded.machine,
         context: judged.here,
         decided: &decided,
@@ -191,7 +192,7 @@ fn carry(
         session: guarded.binding.session.clone(),
         run: guarded.id().clone(),
         call: judged.call.id.clone(),
-        path: judged.hold.path.clone(),
+        path: judged.confinement.path.clone(),
         digest: line_digest(text),
         proves,
         plan: serde_json::to_value(&plan).map_err(|error| error.to_string())?,

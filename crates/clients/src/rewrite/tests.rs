@@ -68,7 +68,7 @@ fn decided(line: &Line) -> Rewriting {
             .insert("LANG".to_owned(), "C".to_owned());
     }
     let command = SimpleCommand::default();
-    let hold = Hold {
+    let confinement = LineConfinement {
         path: FramePath::root(),
         policy: &policy,
         stance: line.stance,
@@ -88,7 +88,9 @@ fn decided(line: &Line) -> Rewriting {
             Vec::new()
         },
     };
-    rewriting(&environment, &input, &hold, line.carrying, || line.rule)
+    rewriting(&environment, &input, &confinement, line.carrying, || {
+        line.rule
+    })
 }
 
 #[test]

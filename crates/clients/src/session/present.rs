@@ -142,8 +142,8 @@ pub(crate) fn unheld(
     environment.home.remember_presence(&presence, is_gone)?;
     let text = match (open.last(), apart.last()) {
         _ if !news => return Ok(Say::Nothing.into()),
-        (Some(newest), _) => not_held(newest, open.len(), key),
-        (None, Some((run, main))) => not_held_apart(run, main),
+        (Some(newest), _) => unguarded(newest, open.len(), key),
+        (None, Some((run, main))) => unguarded_worktree(run, main),
         (None, None) => return Ok(Say::Nothing.into()),
     };
     Ok(Answer::add(text.clone()).telling(text))
@@ -165,7 +165,7 @@ fn runs_of_main(home: &Home, root: &Path) -> Result<Vec<(RunId, PathBuf)>, Store
     Ok(runs)
 }
 
-fn not_held_apart(run: &RunId, main: &Path) -> String {
+fn unguarded_worktree(run: &RunId, main: &Path) -> String {
     format!(
         "Interlock: run {run} is open in {}, of which this is a worktree. A worktree is a separate project: this session is not guarded, and nothing it does is judged. To guard it: `interlock start` in this folder.",
         main.display()
@@ -189,7 +189,7 @@ fn open_runs(home: &Home, key: &SessionKey, root: &Path) -> Result<Vec<Binding>,
     Ok(open)
 }
 
-fn not_held(held: &Binding, open: usize, key: &SessionKey) -> String {
+fn unguarded(held: &Binding, open: usize, key: &SessionKey) -> String {
     let run = &held.run;
     let client = held.session.client.as_deref().unwrap_or("another client");
     let more = match open.saturating_sub(1) {

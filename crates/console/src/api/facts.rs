@@ -17,7 +17,7 @@ use interlock_core::{
     run::Run,
 };
 use interlock_simulate::{
-    Explanation, Reread, Scenario, Told, explain_call, read_again, standing_in, told,
+    Explanation, RecordedVerdict, Reread, Scenario, explain_call, read_again, standing_in, told,
     with_arguments,
 };
 use interlock_store::{EventLog as _, Recorded, RunLog};
@@ -225,7 +225,11 @@ impl Looked<'_> {
         Ok(found)
     }
 
-    fn told_in(&self, state: &StateName, call: &interlock_core::call::ToolCall) -> Option<Told> {
+    fn told_in(
+        &self,
+        state: &StateName,
+        call: &interlock_core::call::ToolCall,
+    ) -> Option<RecordedVerdict> {
         let path = self.verdict.path;
         let run = standing_in(self.run, path, state);
         told(self.machine, &run, path, call)
@@ -287,12 +291,12 @@ impl Looked<'_> {
             if let Event::LineConfined {
                 call,
                 level,
-                not_held,
+                unconfined,
                 ..
             } = recorded?.event
                 && call == self.verdict.call.id
             {
-                return Ok(Some(json!({ "level": level, "not_held": not_held })));
+                return Ok(Some(json!({ "level": level, "unconfined": unconfined })));
             }
         }
         Ok(None)

@@ -9,7 +9,7 @@ use axum::{
     http::HeaderMap,
 };
 use interlock_clients::doctor::Report;
-use interlock_sandbox::{Level, NotHeld, probe};
+use interlock_sandbox::{Level, Unconfined, probe};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -116,16 +116,16 @@ pub(super) async fn machine(State(shared): State<Arc<Shared>>) -> Answered {
     // The kernel stays the same while the console runs.
     let look = |shared: &Shared| Ok(shared.reached.get_or_init(probe).clone());
     let reached = shared.blocking(look).await?;
-    let one = |what: &str, level: Level, not_held: &[NotHeld]| {
-        let names: Vec<&str> = not_held.iter().map(|thing| thing.as_str()).collect();
-        json!({ "what": what, "level": level.as_str(), "not_held": names })
+    let one = |what: &str, level: Level, unconfined: &[Unconfined]| {
+        let names: Vec<&str> = unconfined.iter().map(|thing| thing.as_str()).collect();
+        json!({ "what": what, "level": level.as_str(), "unconfined": names })
     };
     let levels: Vec<&str> = Level::ALL.iter().map(|level| level.as_str()).collect();
     json_reply(&json!({
         "levels": levels,
         "lines": [
-            one("lines that may not write", reached.no_write, &reached.no_write_not_held),
-            one("lines that may write", reached.writing, &reached.writing_not_held),
+            one("lines that may not write", reached.no_write, &reached.no_write_unconfined),
+            one("lines that may write", reached.writing, &reached.writing_unconfined),
         ],
     }))
 }

@@ -28,7 +28,7 @@ const WINDOW: usize = 200;
 /// The workflow to judge by, and the window of differences to return.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Asked {
+struct WhatIfRequest {
     /// The project whose workflows are used; `None` for that of the run.
     #[serde(default)]
     project: Option<String>,
@@ -70,7 +70,7 @@ pub(super) async fn what_if(
     Path(id): Path<String>,
     body: Body,
 ) -> Answered {
-    let asked: Asked = super::long_body(body).await?;
+    let asked: WhatIfRequest = super::long_body(body).await?;
     let found = shared
         .in_turn(
             |shared| &shared.judging,
@@ -80,7 +80,7 @@ pub(super) async fn what_if(
     json_reply(&found)
 }
 
-fn answer(shared: &Shared, id: &RunId, asked: Asked) -> Result<Value, Problem> {
+fn answer(shared: &Shared, id: &RunId, asked: WhatIfRequest) -> Result<Value, Problem> {
     let log = shared.home.open_run(id)?;
     let scenario = scenario(shared, id)?;
     let project = match asked.project {

@@ -226,7 +226,7 @@ impl Work<'_> {
         self.emit(Event::LineConfined {
             call: start.call.clone(),
             level: start.level.clone(),
-            not_held: start.not_held.clone(),
+            unconfined: start.unconfined.clone(),
             settles: true,
         });
         Ok(Reply::Accepted)

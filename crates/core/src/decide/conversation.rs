@@ -1,6 +1,6 @@
 //! The conversation of a region: stored outputs, and messages of a person before a state begins.
 
-use interlock_expr::template::Left;
+use interlock_expr::template::UnrenderedBlock;
 
 use super::{Work, transitions::state_of};
 use crate::{
@@ -28,9 +28,9 @@ pub(super) fn opened(machine: &Machine, run: DurableRun) -> DurableRun {
 
 impl Work<'_> {
     /// Records the blocks of templates that could not be filled in the texts of a state.
-    pub(super) fn note_unfilled(&mut self, path: &FramePath, left: Vec<Left>) {
+    pub(super) fn note_unfilled(&mut self, path: &FramePath, left: Vec<UnrenderedBlock>) {
         let mut seen: Vec<String> = Vec::new();
-        for Left { block, reason } in left {
+        for UnrenderedBlock { block, reason } in left {
             if seen.contains(&block) {
                 continue;
             }

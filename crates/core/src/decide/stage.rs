@@ -22,7 +22,7 @@ use crate::{
 };
 pub(in crate::decide) use end::End;
 use interlock_expr::{
-    template::Left,
+    template::UnrenderedBlock,
     text::{Beside, MissingInput, Sources, Text},
 };
 use serde_json::Value;
@@ -348,7 +348,7 @@ fn filled_text(
     run: &Run,
     path: &FramePath,
     text: &Text,
-) -> (Option<Result<String, String>>, Vec<Left>) {
+) -> (Option<Result<String, String>>, Vec<UnrenderedBlock>) {
     let beside = beside(machine, run, path);
     let filled = fill_text(machine, run, path, text, beside.as_ref());
     let left = beside.map(|beside| beside.left.into_inner());

@@ -343,7 +343,7 @@ pub(crate) fn command(dice: &mut Dice, machine: &Machine, step: u64) -> Command 
             20..22 => CommandKind::StartLine(LineStart {
                 call: earlier(dice, step),
                 level: "files".to_owned(),
-                not_held: Vec::new(),
+                unconfined: Vec::new(),
             }),
             22..24 => CommandKind::EndLine(LineEnd {
                 call: earlier(dice, step),

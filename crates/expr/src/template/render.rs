@@ -9,7 +9,7 @@ use minijinja::{
 use serde_json::Value;
 
 use super::{
-    BYTES_MAX, Failure, Fault, Left, Missing, Rendered, STEPS_MAX, Values,
+    BYTES_MAX, Failure, MalformedBlock, Missing, Rendered, STEPS_MAX, UnrenderedBlock, Values,
     scan::{Kind, Piece, hidden_name, pieces},
     value::{give, take},
 };
@@ -24,7 +24,7 @@ pub(super) struct Prepared {
     source: String,
     /// What each guarded block is written as.
     written: Vec<String>,
-    pub(super) faults: Vec<Fault>,
+    pub(super) faults: Vec<MalformedBlock>,
     /// Whether its statements cannot be read, so that nothing of it is rendered.
     is_broken: bool,
 }
@@ -66,7 +66,7 @@ impl Prepared {
                         .find(|piece| matches!(piece.kind, Kind::Statement(_)))
                 });
             let whole = statement.map_or(0..source.len(), |piece| piece.whole.clone());
-            faults.push(Fault {
+            faults.push(MalformedBlock {
                 at: whole.start,
                 length: whole.len(),
                 reason: reason(&error),
@@ -86,7 +86,7 @@ struct Preparation<'s> {
     environment: Environment<'static>,
     out: String,
     written: Vec<String>,
-    faults: Vec<Fault>,
+    faults: Vec<MalformedBlock>,
 }
 
 impl Preparation<'_> {
@@ -157,7 +157,7 @@ impl Preparation<'_> {
     /// Keeps a block that cannot be read as it is written.
     fn fault(&mut self, piece: &Piece, reason: String) {
         let text = self.source.get(piece.whole.clone()).unwrap_or_default();
-        self.faults.push(Fault {
+        self.faults.push(MalformedBlock {
             at: piece.whole.start,
             length: piece.whole.len(),
             reason,
@@ -215,7 +215,7 @@ fn environment() -> Environment<'static> {
 /// What happens while a template is rendered.
 #[derive(Debug, Default)]
 struct Watch {
-    left: Vec<Left>,
+    left: Vec<UnrenderedBlock>,
     /// Whether a block has failed that may not.
     failed: bool,
     printed: usize,
@@ -260,7 +260,7 @@ fn guarded_environment(
             let why = format!("`{shown}`: {}", reason(&error));
             return Err(Error::new(error.kind(), why));
         }
-        let left = Left {
+        let left = UnrenderedBlock {
             block: block.clone(),
             reason: reason(&error),
         };
@@ -324,10 +324,10 @@ pub(super) fn text(
     if let (Missing::Fails, Some(fault)) = (missing, prepared.faults.first()) {
         return Err(failure(&fault.reason));
     }
-    let mut left: Vec<Left> = prepared
+    let mut left: Vec<UnrenderedBlock> = prepared
         .faults
         .iter()
-        .map(|fault| Left {
+        .map(|fault| UnrenderedBlock {
             block: source
                 .get(fault.at..fault.at + fault.length)
                 .unwrap_or_default()
@@ -356,7 +356,7 @@ pub(super) fn text(
         }
         // What stands in no block that could stay alone: all of it stays.
         Err(error) => {
-            left.push(Left {
+            left.push(UnrenderedBlock {
                 block: as_written(),
                 reason: reason(&error),
             });
@@ -396,7 +396,7 @@ pub(super) fn value(
         }
         Err(error) => Ok(Rendered {
             result: Value::String(source.to_owned()),
-            left: vec![Left {
+            left: vec![UnrenderedBlock {
                 block: source.to_owned(),
                 reason: reason(&error),
             }],

@@ -4,7 +4,7 @@
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
-use super::{Left, Missing, Rendered, Template, Values};
+use super::{Missing, Rendered, Template, UnrenderedBlock, Values};
 use crate::Object;
 
 fn object(value: &Value) -> &Object {
@@ -423,7 +423,7 @@ fn left_blocks_are_told_once_each_with_the_reason() {
         Missing::Stays,
     )
     .unwrap();
-    let left = Left {
+    let left = UnrenderedBlock {
         block: "{{ nobody }}".to_owned(),
         reason: "it has no value".to_owned(),
     };

@@ -9,7 +9,7 @@ use super::{ErrorPart, Expr, Files, Piece, Places, Text};
 use crate::{
     Object,
     nearest::nearest,
-    template::{Left, Missing, Rendered, Template, Values},
+    template::{Missing, Rendered, Template, UnrenderedBlock, Values},
 };
 
 /// Bytes that one filled text may have: one variable at its longest, and half of that beside it.
@@ -58,7 +58,7 @@ pub struct Beside {
     /// Whether a block without a value is an error.
     pub strict: bool,
     /// Blocks that stayed as they are written so far.
-    pub left: RefCell<Vec<Left>>,
+    pub left: RefCell<Vec<UnrenderedBlock>>,
 }
 
 /// Why a text is not filled.

@@ -9,7 +9,7 @@ use interlock_core::machine::{Retry, TestOp};
 use super::{
     keys::{CONDITION, Key, ONE_VALUE, OPTION, TWO_VALUES},
     reader::Reader,
-    syntax::{Action, Choice, Condition, Custom, Doing, Given, Named, Tree, Written},
+    syntax::{Action, Choice, Condition, Custom, Doing, Named, ToolArgument, Tree, Written},
     template::Template,
     tools::{self, Argument, Shape, TESTS, Tool},
     values::shown,
@@ -138,7 +138,7 @@ impl Reader<'_> {
         known: &'static Tool,
         tool: &Named,
         arguments: &Node,
-    ) -> Vec<(&'static str, Given)> {
+    ) -> Vec<(&'static str, ToolArgument)> {
         let rule = |argument: &Argument| (argument.name, argument.required);
         let rules: Vec<(&str, bool)> = known.arguments.iter().map(rule).collect();
         self.check_arguments(tool, arguments, &rules);
@@ -158,24 +158,24 @@ impl Reader<'_> {
         all
     }
 
-    fn given(&mut self, argument: &Argument, entry: &Entry) -> Option<Given> {
+    fn given(&mut self, argument: &Argument, entry: &Entry) -> Option<ToolArgument> {
         let (name, node) = (argument.name, &entry.value);
         Some(match argument.shape {
             Shape::Retry => return None,
-            Shape::Name => Given::Name(self.name(name, node)?),
-            Shape::Flag => Given::Flag(self.flag(name, node)?),
-            Shape::Env => Given::Map(self.env(name, node)),
-            Shape::Options => Given::Options(self.options(node)),
-            Shape::Condition => Given::Condition(self.condition(node)?),
+            Shape::Name => ToolArgument::Name(self.name(name, node)?),
+            Shape::Flag => ToolArgument::Flag(self.flag(name, node)?),
+            Shape::Env => ToolArgument::Map(self.env(name, node)),
+            Shape::Options => ToolArgument::Options(self.options(node)),
+            Shape::Condition => ToolArgument::Condition(self.condition(node)?),
             Shape::Texts => match &node.kind {
                 Kind::List(items) => {
-                    Given::Texts(items.iter().map(|item| self.written(name, item)).collect())
+                    ToolArgument::Texts(items.iter().map(|item| self.written(name, item)).collect())
                 }
-                _ => Given::Text(self.written(name, node)),
+                _ => ToolArgument::Text(self.written(name, node)),
             },
-            Shape::Text => Given::Text(self.written(name, node)),
+            Shape::Text => ToolArgument::Text(self.written(name, node)),
             // Written as YAML, it is still JSON.
-            Shape::Json if matches!(node.kind, Kind::Map(_)) => Given::Text(Written {
+            Shape::Json if matches!(node.kind, Kind::Map(_)) => ToolArgument::Text(Written {
                 template: Template::plain(&node.to_value().to_string()),
                 span: node.span,
                 holes: Vec::new(),
@@ -185,7 +185,7 @@ impl Reader<'_> {
                 let mut text = self.written(name, node);
                 self.check_literal(name, shape, &text);
                 settle(shape, &mut text);
-                Given::Text(text)
+                ToolArgument::Text(text)
             }
         })
     }
@@ -220,8 +220,10 @@ impl Reader<'_> {
         }
     }
 
-    fn check_given(&mut self, tool: &str, name: &str, given: &Given) {
-        let Given::Text(text) = given else { return };
+    fn check_given(&mut self, tool: &str, name: &str, given: &ToolArgument) {
+        let ToolArgument::Text(text) = given else {
+            return;
+        };
         let Some(literal) = text.literal() else {
             return;
         };

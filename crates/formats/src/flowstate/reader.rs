@@ -4,7 +4,9 @@ use std::collections::HashMap;
 
 use indexmap::IndexMap;
 
-use super::syntax::{Action, CustomTool, Doing, Given, Named, State, SubFlow, Variable, Workflow};
+use super::syntax::{
+    Action, CustomTool, Doing, Named, State, SubFlow, ToolArgument, Variable, Workflow,
+};
 use crate::{
     detect,
     diagnostic::Report,
@@ -93,7 +95,7 @@ impl<'w> Reader<'w> {
                 ..
             }) => wanted.push(name.clone()),
             Doing::Work(given) => {
-                if let Some(Given::Name(name)) = super::tools::given(given, "guard") {
+                if let Some(ToolArgument::Name(name)) = super::tools::given(given, "guard") {
                     guards.push(name.clone());
                 }
             }

@@ -103,7 +103,7 @@ pub(super) struct Action {
 #[derive(Debug, Clone)]
 pub(super) enum Doing {
     /// A runner executes it.
-    Work(Vec<(&'static str, Given)>),
+    Work(Vec<(&'static str, ToolArgument)>),
     /// The engine tests a value.
     Test {
         op: TestOp,
@@ -124,7 +124,7 @@ pub(super) enum Doing {
 
 /// An argument of a tool that a runner executes.
 #[derive(Debug, Clone)]
-pub(super) enum Given {
+pub(super) enum ToolArgument {
     Text(Written),
     Texts(Vec<Written>),
     Map(IndexMap<String, Written>),

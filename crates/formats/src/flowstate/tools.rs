@@ -2,7 +2,7 @@
 
 use interlock_core::machine::TestOp;
 
-use super::syntax::Given;
+use super::syntax::ToolArgument;
 
 /// The kind of an argument's value.
 #[derive(Debug, Clone, Copy)]
@@ -287,7 +287,10 @@ pub(super) fn built_in() -> impl Iterator<Item = &'static str> {
 }
 
 /// Finds an argument by name.
-pub(super) fn given<'a>(all: &'a [(&'static str, Given)], name: &str) -> Option<&'a Given> {
+pub(super) fn given<'a>(
+    all: &'a [(&'static str, ToolArgument)],
+    name: &str,
+) -> Option<&'a ToolArgument> {
     all.iter()
         .find(|(known, _)| *known == name)
         .map(|(_, given)| given)

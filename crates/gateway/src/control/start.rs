@@ -4,7 +4,8 @@ use interlock_core::{call::ControlTool, machine::Object, names::RunId, refusal::
 use interlock_formats::Source;
 use interlock_project::Config;
 use interlock_store::{
-    BindError, Durability, Hold, Lookup, NewRun, Note, SessionKey, SourceFile, StartError, Started,
+    BindError, Durability, Lookup, NewRun, Note, SessionKey, SessionScope, SourceFile, StartError,
+    Started,
 };
 
 use super::{
@@ -140,7 +141,7 @@ impl Control {
             }
             None => home
                 .lock_bindings()?
-                .begin_waiting(prepared, Hold::Next, replaced),
+                .begin_waiting(prepared, SessionScope::Next, replaced),
         };
         match begun {
             Ok(started) => Ok(Begun::Run(Box::new(started))),

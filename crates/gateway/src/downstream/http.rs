@@ -164,7 +164,7 @@ impl ServerState {
     }
 
     /// Determines the caller, or refuses the request.
-    async fn let_in(
+    async fn admit(
         self: &Arc<Self>,
         headers: &HeaderMap,
         path_token: Option<&str>,

@@ -24,7 +24,7 @@ pub(crate) struct Origin {
     pub(crate) introduced: Arc<Introduced>,
     /// Whether it is a subscription.
     pub(crate) listens: bool,
-    seat: Mutex<Registration>,
+    registered: Mutex<Registration>,
     /// Questions to a client of the modern protocol, which it gets as the answer to its request.
     needs: mpsc::Sender<Need>,
     acknowledged: mpsc::Sender<Object>,
@@ -69,7 +69,7 @@ impl Origin {
             era: introduced.era,
             introduced,
             listens,
-            seat: Mutex::new(Registration {
+            registered: Mutex::new(Registration {
                 session,
                 id,
                 token,
@@ -86,33 +86,35 @@ impl Origin {
         (origin, told)
     }
 
-    fn seat(&self) -> MutexGuard<'_, Registration> {
-        self.seat.lock().unwrap_or_else(PoisonError::into_inner)
+    fn registration(&self) -> MutexGuard<'_, Registration> {
+        self.registered
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
     }
 
     pub(crate) fn session(&self) -> Option<Arc<Session>> {
-        self.seat().session.upgrade()
+        self.registration().session.upgrade()
     }
 
     pub(crate) fn id(&self) -> Id {
-        self.seat().id.clone()
+        self.registration().id.clone()
     }
 
     /// Returns the progress token that the client gave.
     pub(crate) fn token(&self) -> Option<Value> {
-        self.seat().token.clone()
+        self.registration().token.clone()
     }
 
     /// Lets another request of the same client take its place.
-    pub(crate) fn reseat(&self, other: &Self) {
+    pub(crate) fn replace_by(&self, other: &Self) {
         let (id, token) = (other.id(), other.token());
-        let mut seat = self.seat();
-        (seat.id, seat.token) = (id, token);
+        let mut registration = self.registration();
+        (registration.id, registration.token) = (id, token);
     }
 
     /// Cancels it with the given parameters.
     pub(crate) fn cancel(&self, params: Object) {
-        self.seat().cancelled = Some(params);
+        self.registration().cancelled = Some(params);
         self.cancelled.notify_one();
     }
 
@@ -123,7 +125,7 @@ impl Origin {
 
     /// Returns the parameters with which it was cancelled.
     pub(crate) fn why_cancelled(&self) -> Option<Object> {
-        self.seat().cancelled.clone()
+        self.registration().cancelled.clone()
     }
 
     /// Reports which notifications a server will send for the subscription.

@@ -113,7 +113,7 @@ impl Session {
             digest,
             ..
         } = parked;
-        work.origin.reseat(origin);
+        work.origin.replace_by(origin);
         let responses = request
             .params
             .as_ref()

@@ -1,6 +1,6 @@
 //! Objects and lists between brackets, as far as they are written.
 
-use super::{Place, Step, Wanted};
+use super::{Expected, Step, TextEnd};
 
 /// How values between brackets are written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -35,19 +35,19 @@ impl Open {
     }
 
     /// Returns what the brackets determine about the end of the text.
-    pub(super) fn place(self) -> Place {
+    pub(super) fn place(self) -> TextEnd {
         let last = self.frames.len().saturating_sub(1);
-        let mut wanted = Wanted::Value;
+        let mut wanted = Expected::Value;
         let mut steps = Vec::new();
         for (at, frame) in self.frames.into_iter().enumerate() {
             match (frame.is_object, frame.key) {
                 (true, Some(key)) => steps.push(Step::Key(key)),
-                (true, None) if at == last => wanted = Wanted::Key,
+                (true, None) if at == last => wanted = Expected::Key,
                 (true, None) => {}
                 (false, _) => steps.push(Step::Item),
             }
         }
-        Place {
+        TextEnd {
             path: steps,
             wanted,
             word: self.word,

@@ -1,7 +1,7 @@
 //! The structure of YAML by its indentation, as far as it is written.
 
 use super::{
-    Place, Step, Wanted,
+    Expected, Step, TextEnd,
     flow::{self, Syntax, end_of_quoted},
 };
 
@@ -22,7 +22,7 @@ struct Rest {
 }
 
 /// Follows a text to its end; `None` if it ends in a comment or in a block of text.
-pub(super) fn follow(text: &str) -> Option<Place> {
+pub(super) fn follow(text: &str) -> Option<TextEnd> {
     let mut levels: Vec<Level> = Vec::new();
     let mut at = 0;
     loop {
@@ -160,13 +160,13 @@ fn comment(value: &str) -> bool {
     value.starts_with('#') || value.contains(" #")
 }
 
-fn ended(levels: Vec<Level>, rest: &Rest, word: usize) -> Place {
+fn ended(levels: Vec<Level>, rest: &Rest, word: usize) -> TextEnd {
     let wanted = if rest.behind_key {
-        Wanted::Value
+        Expected::Value
     } else {
-        Wanted::Either
+        Expected::Either
     };
-    Place {
+    TextEnd {
         path: levels.into_iter().map(|level| level.step).collect(),
         wanted,
         word,
@@ -174,14 +174,14 @@ fn ended(levels: Vec<Level>, rest: &Rest, word: usize) -> Place {
     }
 }
 
-fn joined(levels: Vec<Level>, open: flow::Open, start: usize) -> Place {
+fn joined(levels: Vec<Level>, open: flow::Open, start: usize) -> TextEnd {
     let is_list = open.is_list();
     let inner = open.place();
     let path = levels.into_iter().map(|level| level.step);
-    Place {
+    TextEnd {
         path: path.chain(inner.path).collect(),
         wanted: if is_list {
-            Wanted::Either
+            Expected::Either
         } else {
             inner.wanted
         },

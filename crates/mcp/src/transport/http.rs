@@ -27,7 +27,7 @@ use reqwest::{
 };
 use tokio::{sync::mpsc, task::AbortHandle, time::timeout};
 
-use self::reached::Near;
+use self::reached::LocalClient;
 use super::{ConnectOptions, Connection, Dial, Dialing, Fate};
 use crate::{
     channel::Channel,
@@ -59,7 +59,7 @@ pub enum Speaks {
 #[derive(Debug, Clone)]
 pub struct HttpServer {
     client: Client,
-    near: Option<Near>,
+    near: Option<LocalClient>,
     url: Url,
     headers: HeaderMap,
     speaks: Speaks,
@@ -103,7 +103,7 @@ impl HttpServer {
         }
         Ok(Self {
             client: client(&url)?,
-            near: Near::new(&url),
+            near: LocalClient::new(&url),
             url,
             headers: own,
             speaks,

@@ -113,7 +113,7 @@ impl Clock for Fast {
         }
     }
 
-    fn lot(&self) -> f64 {
+    fn jitter(&self) -> f64 {
         0.0
     }
 }

@@ -2,7 +2,7 @@
 
 use interlock_confine::{AllowedLine, plan};
 use interlock_core::{
-    call::ToolCall, conversation::cut, event::Passing, hold_at, judge_written, names::CallId,
+    call::ToolCall, confinement_at, conversation::cut, event::Passing, judge_written, names::CallId,
 };
 use interlock_facts::RealDisk;
 use interlock_nodes::{
@@ -155,12 +155,12 @@ impl Worked<'_> {
     ) -> Option<Plan> {
         let facts = proposed.facts.shell.as_ref()?;
         let (machine, run) = (&self.node.machine, &self.node.run);
-        let hold = hold_at(machine, run, proposed, &self.node.path)?;
+        let confinement = confinement_at(machine, run, proposed, &self.node.path)?;
         let line = AllowedLine {
             text: call.value().get("command").and_then(Value::as_str)?,
             directory: &tool.line_starts_at(call, &nodes.place, &RealDisk),
             facts,
-            hold: &hold,
+            confinement: &confinement,
             machine,
             context: &nodes.place,
             decided: &nodes.decided,

@@ -67,7 +67,7 @@ fn carry_stage_out(
         return Failed::new(1, "model stages cannot run here").into();
     };
     context.screen.begins(order);
-    let stopped = || cancel_token.is_pulled();
+    let stopped = || cancel_token.is_cancelled();
     let telling = asking.clone();
     let telling = move |question| telling.send(Message::Asked(question)).is_ok();
     let talk = codemie::Talk::new(order, &stage.path, Box::new(telling));

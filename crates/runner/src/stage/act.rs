@@ -22,7 +22,7 @@ use interlock_store::refuse_for_token;
 use interlock_tools::Arguments;
 
 use super::{
-    calls::{self, Bench, Ended, Job, Judged, facts, plan_of, summary},
+    calls::{self, Ended, ExecutionContext, Job, Judged, facts, plan_of, summary},
     cancel::{CancelToken, Timer, Why},
     line::{Cut, Outbox, StageLink, StageOrder, Standing},
     messages::Reader,
@@ -153,7 +153,7 @@ impl<'a> Attempt<'a> {
     /// Continues until the attempt is over, or the run waits.
     fn go(mut self) -> Result<(), Halt> {
         loop {
-            match self.cancel_token.pulled() {
+            match self.cancel_token.reason() {
                 Some(Why::Stopped) => return Ok(()),
                 Some(Why::Late) => return self.late(),
                 None => {}
@@ -173,7 +173,7 @@ impl<'a> Attempt<'a> {
                 },
                 Step::Wait(until_ms) => {
                     self.cancel_token.rest(until_ms.saturating_sub(now_ms()));
-                    if self.cancel_token.pulled().is_some() || now_ms() < until_ms {
+                    if self.cancel_token.reason().is_some() || now_ms() < until_ms {
                         continue;
                     }
                     self.again()?
@@ -393,7 +393,7 @@ impl<'a> Attempt<'a> {
         }
         let ends = self.carry(&jobs)?;
         // Whoever stopped it does not wait for it.
-        if self.cancel_token.pulled().is_some() {
+        if self.cancel_token.reason().is_some() {
             return Ok(None);
         }
         let mut last = None;
@@ -432,7 +432,7 @@ impl<'a> Attempt<'a> {
         let bytes = self.stage.result_bytes.unwrap_or(bytes);
         let mark = mark(&self.line.id, self.line.attempt);
         let environment = [(EFFECT_VARIABLE.to_owned(), mark)];
-        let bench = Bench {
+        let bench = ExecutionContext {
             environment: &environment,
             stages: self.stages,
             transcript: &self.transcript,

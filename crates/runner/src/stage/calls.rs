@@ -4,10 +4,10 @@ use std::time::Instant;
 
 use interlock_confine::{AllowedLine, plan};
 use interlock_core::{
-    Hold,
+    LineConfinement,
     call::{CallFacts, CallResult, ToolCall, WrittenPath},
+    confinement_at,
     event::{Cause, Passing},
-    hold_at,
     machine::{Machine, Retry},
     names::{CallId, Digest, FramePath},
     policy::{Policy, Stance},
@@ -125,23 +125,23 @@ pub(super) fn plan_of(
     let line = arguments.value().get("command").and_then(Value::as_str);
     let tool = Tool::named(&stages.tools, &call.tool);
     let directory = tool.map(|tool| tool.line_starts_at(arguments, &stages.place, &RealDisk));
-    let hold = hold_at(judged.machine, judged.run, call, judged.path)?;
+    let confinement = confinement_at(judged.machine, judged.run, call, judged.path)?;
     let policy;
-    let hold = if judged.granted && !call.facts.writes.is_empty() {
-        policy = writing(hold.policy);
-        Hold {
+    let confinement = if judged.granted && !call.facts.writes.is_empty() {
+        policy = writing(confinement.policy);
+        LineConfinement {
             policy: &policy,
             stance: Stance::Writing,
-            ..hold
+            ..confinement
         }
     } else {
-        hold
+        confinement
     };
     let line = AllowedLine {
         text: line.unwrap_or_default(),
         directory: directory.as_deref().unwrap_or(&stages.place.site.cwd),
         facts,
-        hold: &hold,
+        confinement: &confinement,
         machine: judged.machine,
         context: &stages.place,
         decided: &stages.decided,
@@ -162,7 +162,7 @@ fn writing(policy: &Policy) -> Policy {
 
 /// The context in which calls are executed.
 #[derive(Clone, Copy)]
-pub(super) struct Bench<'a> {
+pub(super) struct ExecutionContext<'a> {
     pub(super) stages: &'a Stages,
     pub(super) transcript: &'a Transcript,
     pub(super) cancel_token: &'a CancelToken,
@@ -181,7 +181,7 @@ pub(super) struct Bench<'a> {
 ///
 /// # Errors
 /// The result cannot be stored.
-pub(super) fn run(bench: Bench<'_>, job: &Job<'_>) -> Result<Ended, StoreError> {
+pub(super) fn run(bench: ExecutionContext<'_>, job: &Job<'_>) -> Result<Ended, StoreError> {
     let began = Instant::now();
     let mut again = Vec::new();
     let (mut end, code) = persist(bench, job, &mut again);
@@ -230,7 +230,7 @@ pub(super) fn run(bench: Bench<'_>, job: &Job<'_>) -> Result<Ended, StoreError> 
 }
 
 /// Returns the values that only its tool has: nothing may show them.
-fn own_secrets(bench: Bench<'_>, job: &Job<'_>) -> Secrets {
+fn own_secrets(bench: ExecutionContext<'_>, job: &Job<'_>) -> Secrets {
     let own = bench.stages.variables.get(job.tool).into_iter().flatten();
     Secrets::known(own.map(|(_, value)| value.clone()))
 }
@@ -244,7 +244,11 @@ fn written(path: String, root: &str) -> WrittenPath {
 }
 
 /// Executes a call, retrying as the stage permits while a server is temporarily unavailable.
-fn persist(bench: Bench<'_>, job: &Job<'_>, again: &mut Vec<String>) -> (ToolEnd, Option<String>) {
+fn persist(
+    bench: ExecutionContext<'_>,
+    job: &Job<'_>,
+    again: &mut Vec<String>,
+) -> (ToolEnd, Option<String>) {
     let mut tries: u32 = 0;
     loop {
         tries = tries.saturating_add(1);
@@ -270,14 +274,14 @@ fn persist(bench: Bench<'_>, job: &Job<'_>, again: &mut Vec<String>) -> (ToolEnd
         (bench.again)(&format!("{why}; it is called again in {wait_ms} ms"));
         again.push(why);
         bench.cancel_token.rest(wait_ms);
-        if bench.cancel_token.pulled().is_some() {
+        if bench.cancel_token.reason().is_some() {
             return (end, code);
         }
     }
 }
 
 /// Returns the end of a call and the code of its failure.
-fn carry(bench: Bench<'_>, job: &Job<'_>) -> (ToolEnd, Option<String>) {
+fn carry(bench: ExecutionContext<'_>, job: &Job<'_>) -> (ToolEnd, Option<String>) {
     let stages = bench.stages;
     if let Some((moved, sentence)) = moved(job) {
         let code = Some(moved.as_str().to_owned());
@@ -304,7 +308,7 @@ fn carry(bench: Bench<'_>, job: &Job<'_>) -> (ToolEnd, Option<String>) {
             call_context: &stages.place,
             facts: job.facts,
             seen: bench.transcript.seen(),
-            cancel: bench.cancel_token.cancel(),
+            cancel: bench.cancel_token.handle(),
             carrier,
             datasources: &stages.datasources,
             environment: &environment,
@@ -335,13 +339,13 @@ fn moved(job: &Job<'_>) -> Option<(Code, String)> {
     Some((Code::Moved, sentence))
 }
 
-fn served(bench: Bench<'_>, job: &Job<'_>) -> (ToolEnd, Option<String>) {
+fn served(bench: ExecutionContext<'_>, job: &Job<'_>) -> (ToolEnd, Option<String>) {
     let code = |code: Code| Some(code.as_str().to_owned());
     let Some(servers) = &bench.stages.servers else {
         let end = ToolEnd::failed(Code::NotStarted, "the tool is not there any more");
         return (end, code(Code::NotStarted));
     };
-    let end = servers.call(job.tool, job.arguments, bench.cancel_token.cancel());
+    let end = servers.call(job.tool, job.arguments, bench.cancel_token.handle());
     if end.ok {
         return (ToolEnd::done(end.text), None);
     }

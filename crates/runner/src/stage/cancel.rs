@@ -23,7 +23,7 @@ pub(crate) enum Why {
     Late,
 }
 
-/// Cancels whatever an attempt is doing; once pulled, it stays pulled.
+/// Cancels whatever an attempt is doing; once cancelled, it stays so.
 #[derive(Debug, Clone)]
 pub(crate) struct CancelToken {
     cancel: Cancel,
@@ -45,7 +45,7 @@ impl CancelToken {
     }
 
     /// Drops the open stream, and ends the running program.
-    pub(crate) fn pull(&self, why: Why) {
+    pub(crate) fn cancel(&self, why: Why) {
         let mut first = self.why.lock().unwrap_or_else(PoisonError::into_inner);
         // A stop takes precedence: the run is asked nothing more.
         *first = Some(match (*first, why) {
@@ -61,7 +61,7 @@ impl CancelToken {
         }
     }
 
-    /// Makes the receiver of `waiting` check again once the token is pulled.
+    /// Makes the receiver of `waiting` check again once the token is cancelled.
     pub(super) fn wake(&self, waiting: Sender<Heard>) {
         *self.waiting.lock().unwrap_or_else(PoisonError::into_inner) = Some(waiting);
     }
@@ -71,37 +71,37 @@ impl CancelToken {
         if at_once {
             self.cancel.kill();
         }
-        self.pull(Why::Stopped);
+        self.cancel(Why::Stopped);
     }
 
-    /// Waits for so many milliseconds, or until it is pulled.
+    /// Waits for so many milliseconds, or until it is cancelled.
     pub(super) fn rest(&self, ms: u64) {
         let (wake, woken) = channel();
         self.wake(wake);
-        if self.pulled().is_none() {
-            // Pulled, or the time is over: the caller checks again.
+        if self.reason().is_none() {
+            // Cancelled, or the time is over: the caller checks again.
             let _ = woken.recv_timeout(Duration::from_millis(ms));
         }
         *self.waiting.lock().unwrap_or_else(PoisonError::into_inner) = None;
     }
 
-    /// Returns why it was pulled; `None` if it was not.
-    pub(super) fn pulled(&self) -> Option<Why> {
+    /// Returns why it was cancelled; `None` if it was not.
+    pub(super) fn reason(&self) -> Option<Why> {
         *self.why.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Returns whether it was pulled.
-    pub(crate) fn is_pulled(&self) -> bool {
-        self.pulled().is_some()
+    /// Returns whether it was cancelled.
+    pub(crate) fn is_cancelled(&self) -> bool {
+        self.reason().is_some()
     }
 
     /// Returns the handle for models and tools.
-    pub(super) const fn cancel(&self) -> &Cancel {
+    pub(super) const fn handle(&self) -> &Cancel {
         &self.cancel
     }
 }
 
-/// Pulls a cancel token when the time of an attempt is over; time that people take does not count.
+/// Cancels a token when the time of an attempt is over; time that people take does not count.
 pub(super) struct Timer {
     shared: Arc<Shared>,
     thread: Option<JoinHandle<()>>,
@@ -134,7 +134,7 @@ impl Timer {
             .stack_size(64 * 1024)
             .spawn(move || {
                 if followed.wait() {
-                    cancel_token.pull(Why::Late);
+                    cancel_token.cancel(Why::Late);
                 }
             })?;
         Ok(Self {
@@ -192,7 +192,7 @@ impl Drop for Timer {
         self.shared.lock().closed = true;
         self.shared.changed.notify_all();
         if let Some(thread) = self.thread.take() {
-            // A thread that panicked has pulled nothing.
+            // A thread that panicked has cancelled nothing.
             let _ = thread.join();
         }
     }
@@ -206,14 +206,14 @@ mod tests {
     #[test]
     fn stopped_it_stays_stopped() {
         let cancel_token = CancelToken::new().unwrap();
-        assert_eq!(cancel_token.pulled(), None);
-        for (pulled, then) in [
+        assert_eq!(cancel_token.reason(), None);
+        for (reason, then) in [
             (Why::Late, Why::Late),
             (Why::Stopped, Why::Stopped),
             (Why::Late, Why::Stopped),
         ] {
-            cancel_token.pull(pulled);
-            assert_eq!(cancel_token.pulled(), Some(then), "{pulled:?}");
+            cancel_token.cancel(reason);
+            assert_eq!(cancel_token.reason(), Some(then), "{reason:?}");
         }
     }
 }

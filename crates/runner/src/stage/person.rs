@@ -108,7 +108,7 @@ impl Attempt<'_> {
                 }
                 Err(RecvTimeoutError::Disconnected) => return Err(Cut),
             }
-            if self.cancel_token.pulled() == Some(Why::Stopped) {
+            if self.cancel_token.reason() == Some(Why::Stopped) {
                 withdraw_because(open.take(), "the stage was stopped");
                 return Err(Cut);
             }
@@ -148,7 +148,7 @@ impl Attempt<'_> {
         loop {
             match self.line.inbox.recv() {
                 Ok(Heard::Run(told)) => return Ok(told),
-                Ok(Heard::Channel(..)) if self.cancel_token.pulled().is_none() => {}
+                Ok(Heard::Channel(..)) if self.cancel_token.reason().is_none() => {}
                 Ok(Heard::Channel(..)) | Err(_) => return Err(Cut),
             }
         }

@@ -60,7 +60,7 @@ impl Attempt<'_> {
         let answer = match said {
             Ok(answer) => answer,
             // Stopped, or its time is over: the loop decides which.
-            Err(_) if self.cancel_token.pulled().is_some() => return Ok(None),
+            Err(_) if self.cancel_token.reason().is_some() => return Ok(None),
             Err(error) => {
                 return Ok(Some(self.line.ask_stage(StageCommand::ModelFailed {
                     code: error.code().as_str().to_owned(),
@@ -107,7 +107,7 @@ impl Attempt<'_> {
             model,
             request,
             tries,
-            self.cancel_token.cancel(),
+            self.cancel_token.handle(),
             &mut heard,
         )
     }
@@ -145,10 +145,10 @@ impl Attempt<'_> {
             &model,
             &request,
             Tries::Several,
-            self.cancel_token.cancel(),
+            self.cancel_token.handle(),
             &mut silent,
         );
-        if said.is_err() && self.cancel_token.pulled().is_some() {
+        if said.is_err() && self.cancel_token.reason().is_some() {
             return Ok(None);
         }
         let answer = said.as_ref().ok();

@@ -42,11 +42,11 @@ const GRACE: Duration = Duration::from_millis(500);
 const END_MAX: Duration = Duration::from_secs(5);
 
 /// Returns whether a command may continue.
-pub(crate) type Wanted<'a> = dyn FnMut() -> bool + 'a;
+pub(crate) type MayContinue<'a> = dyn FnMut() -> bool + 'a;
 
 /// Whether a command may continue, and the handling of its leftovers meanwhile.
 pub(super) struct Watch<'w, 'a> {
-    wanted: Option<&'w mut Wanted<'a>>,
+    wanted: Option<&'w mut MayContinue<'a>>,
     known: &'w BTreeSet<i32>,
     last: Instant,
     /// Whether it was ended because it may not continue.
@@ -54,7 +54,7 @@ pub(super) struct Watch<'w, 'a> {
 }
 
 impl<'w, 'a> Watch<'w, 'a> {
-    pub(super) fn new(wanted: Option<&'w mut Wanted<'a>>, known: &'w BTreeSet<i32>) -> Self {
+    pub(super) fn new(wanted: Option<&'w mut MayContinue<'a>>, known: &'w BTreeSet<i32>) -> Self {
         Self {
             wanted,
             known,

@@ -72,7 +72,7 @@ impl Plan {
             _ if asked.person_allows => None,
             _ => Some(confinement(column, asked, context)),
         };
-        let afterwards = match column {
+        let post_check = match column {
             Column::Free => PostCheck::default(),
             _ => PostCheck {
                 protected: context.protected.clone(),
@@ -97,7 +97,7 @@ impl Plan {
             project: context.project.clone(),
             environment,
             confinement,
-            afterwards,
+            post_check,
             require: context.require.unwrap_or(Level::Environment),
         }
     }

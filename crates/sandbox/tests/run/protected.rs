@@ -149,7 +149,7 @@ fn everything_that_was_moved_aside_is_kept_whatever_its_name() {
                 let mut plan = trial.writing(&line);
                 trial.protect(&mut plan, &["a/rc", "b/rc"]);
                 if !has_place {
-                    plan.afterwards.aside = None;
+                    plan.post_check.aside = None;
                 }
                 let ended = trial.run(&plan, Level::Full).ended.unwrap();
                 kept.extend(
@@ -238,7 +238,7 @@ fn a_place_below_a_protected_directory_stays_open() {
             let trial = protected_trial(user);
             fs::create_dir(trial.path("project/.claude/plans")).unwrap();
             let mut plan = trial.writing("echo a > .claude/plans/a; echo b > .claude/b");
-            plan.afterwards.protected.push(Protected {
+            plan.post_check.protected.push(Protected {
                 path: trial.path("project/.claude"),
                 free: Free::Below(vec!["plans".to_owned()]),
             });
@@ -298,7 +298,7 @@ fn only_free_keys_of_a_git_configuration_change() {
         fs::create_dir(trial.path("project/.git")).unwrap();
         fs::write(&config, BEFORE).unwrap();
         let mut plan = trial.writing(&format!("cat > .git/config <<'END'\n{now}END"));
-        plan.afterwards.protected.push(Protected {
+        plan.post_check.protected.push(Protected {
             path: config.clone(),
             free: Free::GitKeys(vec!["user.*".to_owned(), "remote.*.url".to_owned()]),
         });
@@ -329,7 +329,7 @@ fn only_bound_keys_of_a_json_file_are_put_back() {
         let path = trial.path("project/settings.json");
         fs::write(&path, BEFORE).unwrap();
         let mut plan = trial.writing(&format!("printf %s '{now}' > settings.json"));
-        plan.afterwards.protected.push(Protected {
+        plan.post_check.protected.push(Protected {
             path: path.clone(),
             free: Free::AllBut(vec!["hooks".to_owned(), "permissions".to_owned()]),
         });

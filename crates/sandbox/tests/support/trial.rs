@@ -138,7 +138,7 @@ impl Trial {
             project: self.path("project"),
             environment,
             confinement: Some(confinement),
-            afterwards: PostCheck {
+            post_check: PostCheck {
                 aside: Some(self.path("aside")),
                 ..PostCheck::default()
             },
@@ -152,7 +152,7 @@ impl Trial {
             path: self.path("project").join(name),
             free: Default::default(),
         };
-        plan.afterwards.protected.extend(names.iter().map(one));
+        plan.post_check.protected.extend(names.iter().map(one));
     }
 
     /// Returns the command that runs `plan`, confined at most at the level `most`.

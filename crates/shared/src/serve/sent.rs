@@ -47,11 +47,11 @@ pub(crate) fn kind(command: &WireCommand, identity: &Identity) -> CommandKind {
         WireCommand::StartLine {
             call,
             level,
-            not_held,
+            unconfined,
         } => CommandKind::StartLine(LineStart {
             call,
             level,
-            not_held,
+            unconfined,
         }),
         WireCommand::EndLine {
             call,

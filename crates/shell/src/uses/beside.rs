@@ -221,10 +221,10 @@ fn odd_option<'a>(filter: &Filter, command: &'a SimpleCommand) -> Option<&'a str
         else {
             continue;
         };
-        if !Given::is_listed(filter, text) {
+        if !FilterOption::is_listed(filter, text) {
             return Some(text);
         }
-        takes_value = Given::of(filter, text).value_apart;
+        takes_value = FilterOption::of(filter, text).value_apart;
     }
     None
 }
@@ -257,7 +257,7 @@ fn names_files(filter: &Filter, command: &SimpleCommand) -> bool {
                 only_operands = true;
                 continue;
             }
-            let option = Given::of(filter, text);
+            let option = FilterOption::of(filter, text);
             if option.reads_files {
                 return true;
             }
@@ -276,13 +276,13 @@ fn names_files(filter: &Filter, command: &SimpleCommand) -> bool {
 
 /// What one option word of a filter contains.
 #[derive(Debug, Clone, Copy, Default)]
-struct Given {
+struct FilterOption {
     reads_files: bool,
     stands_for_operand: bool,
     value_apart: bool,
 }
 
-impl Given {
+impl FilterOption {
     /// Returns whether every option of a word is in a list of its filter.
     fn is_listed(filter: &Filter, word: &str) -> bool {
         if word.starts_with("--") {

@@ -55,7 +55,7 @@ struct Reading<'a> {
 }
 
 /// The classification of an option word by its row.
-enum Given {
+enum OptionClass {
     /// Harmless; `true` if the next word is its value.
     Harmless(bool),
     /// Not in the table, or with a value that may steer the program.
@@ -119,8 +119,8 @@ impl<'a> Reading<'a> {
             return (self.operand(text), false);
         }
         match given(self.row, text, next) {
-            Given::Harmless(takes_next) => (steering(Steering::Plain), takes_next),
-            Given::Unknown => (steering(self.refusal()), false),
+            OptionClass::Harmless(takes_next) => (steering(Steering::Plain), takes_next),
+            OptionClass::Unknown => (steering(self.refusal()), false),
         }
     }
 
@@ -138,7 +138,7 @@ impl<'a> Reading<'a> {
         let is_named = start.contains('=') || !start.starts_with("--") && !self.row.one_dash;
         let stands_for = format!("{start}/");
         steering(match given(self.row, &stands_for, None) {
-            Given::Harmless(false) if is_named => Steering::Plain,
+            OptionClass::Harmless(false) if is_named => Steering::Plain,
             _ => Steering::MaySteer,
         })
     }
@@ -218,13 +218,13 @@ fn is_path(value: &str) -> bool {
 }
 
 /// Looks up an option in a row.
-fn given(row: &Row, text: &str, next: Option<&Word>) -> Given {
+fn given(row: &Row, text: &str, next: Option<&Word>) -> OptionClass {
     if row.one_dash && text.starts_with("-D") && !row.properties.is_empty() {
         let name = text.trim_start_matches("-D").split('=').next();
         return if name.is_some_and(|name| has(row.properties, name)) {
-            Given::Harmless(false)
+            OptionClass::Harmless(false)
         } else {
-            Given::Unknown
+            OptionClass::Unknown
         };
     }
     let ends_name = |c: char| c == '=' || row.one_dash && c == ':';
@@ -237,12 +237,12 @@ fn given(row: &Row, text: &str, next: Option<&Word>) -> Given {
     let is_short = !text.starts_with("--");
     match text.strip_prefix('-').filter(|_| is_short) {
         Some(letters) => joined(row, letters, next),
-        None => Given::Unknown,
+        None => OptionClass::Unknown,
     }
 }
 
 /// Looks up an option by its full name.
-fn whole(row: &Row, name: &str, value: Option<&str>, next: Option<&Word>) -> Option<Given> {
+fn whole(row: &Row, name: &str, value: Option<&str>, next: Option<&Word>) -> Option<OptionClass> {
     let knows = |list: &str| {
         let other = || match name.strip_prefix("--") {
             Some(bare) => has(list, &format!("-{bare}")),
@@ -251,51 +251,51 @@ fn whole(row: &Row, name: &str, value: Option<&str>, next: Option<&Word>) -> Opt
         has(list, name) || row.one_dash && other()
     };
     if value.is_none() && (knows(row.flags) || has(ABOUT_ITSELF, name)) {
-        return Some(Given::Harmless(false));
+        return Some(OptionClass::Harmless(false));
     }
     if knows(row.values) {
-        return Some(Given::Harmless(value.is_none() && takes(name, next)));
+        return Some(OptionClass::Harmless(value.is_none() && takes(name, next)));
     }
     if knows(row.names) {
         let apart = next.filter(|_| value.is_none() && takes(name, next));
         let given = value.or_else(|| apart.and_then(Word::literal));
         let is_plain = given.map_or(apart.is_none(), |given| !is_path(given));
         return Some(if is_plain {
-            Given::Harmless(apart.is_some())
+            OptionClass::Harmless(apart.is_some())
         } else {
-            Given::Unknown
+            OptionClass::Unknown
         });
     }
     let switches = |value: &str| {
         matches!(value, "true" | "false")
             || !value.is_empty() && value.bytes().all(|byte| byte.is_ascii_digit())
     };
-    (knows(row.flags) && value.is_some_and(switches)).then_some(Given::Harmless(false))
+    (knows(row.flags) && value.is_some_and(switches)).then_some(OptionClass::Harmless(false))
 }
 
 /// Looks up letters after one dash.
-fn joined(row: &Row, letters: &str, next: Option<&Word>) -> Given {
+fn joined(row: &Row, letters: &str, next: Option<&Word>) -> OptionClass {
     let mut rest = letters.chars();
     while let Some(letter) = rest.next() {
         let value = rest.as_str();
         if row.letter_values.contains(letter) {
             let takes_next = value.is_empty() && takes(&format!("-{letter}"), next);
-            return Given::Harmless(takes_next);
+            return OptionClass::Harmless(takes_next);
         }
         if row.letter_names.contains(letter) {
             let apart = next.filter(|_| value.is_empty() && takes("", next));
             let given = apart.map_or(Some(value), Word::literal);
             return match given {
-                Some(given) if !is_path(given) => Given::Harmless(apart.is_some()),
-                _ => Given::Unknown,
+                Some(given) if !is_path(given) => OptionClass::Harmless(apart.is_some()),
+                _ => OptionClass::Unknown,
             };
         }
         // A word with one dash that is not a letter of the row is unknown.
         if row.one_dash || !row.letters.contains(letter) {
-            return Given::Unknown;
+            return OptionClass::Unknown;
         }
     }
-    Given::Harmless(false)
+    OptionClass::Harmless(false)
 }
 
 /// Returns whether an option takes the following word.

@@ -70,7 +70,7 @@ impl Simulation {
         let ask = CommandKind::StartLine(LineStart {
             call: CallId::new(id),
             level: self.setting.level.as_str().to_owned(),
-            not_held: Vec::new(),
+            unconfined: Vec::new(),
         });
         self.answer(ask, format!("the line of `{id}` has begun"), false)
     }

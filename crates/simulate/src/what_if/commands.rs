@@ -83,12 +83,12 @@ pub(super) fn asked(machine: &Machine, run: &Run, ahead: &[Event]) -> Vec<Comman
         Event::LineConfined {
             call,
             level,
-            not_held,
+            unconfined,
             ..
         } => vec![CommandKind::StartLine(LineStart {
             call: call.clone(),
             level: level.clone(),
-            not_held: not_held.clone(),
+            unconfined: unconfined.clone(),
         })],
         Event::LineEnded {
             call,

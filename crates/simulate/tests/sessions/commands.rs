@@ -184,7 +184,7 @@ impl Session<'_> {
             0 => CommandKind::StartLine(LineStart {
                 call: id.unwrap_or_default(),
                 level: self.dice.word(&["files", "network"]),
-                not_held: vec!["network".to_owned()],
+                unconfined: vec!["network".to_owned()],
             }),
             1 | 2 => CommandKind::EndLine(LineEnd {
                 call: id.unwrap_or_default(),

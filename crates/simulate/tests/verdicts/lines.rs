@@ -7,7 +7,7 @@ use interlock_confine::{AllowedLine, Decided, plan};
 use interlock_core::{
     call::ToolCall,
     command::{Command, CommandKind},
-    decide, evolve, hold_at,
+    confinement_at, decide, evolve,
     machine::Machine,
     names::{CallId, FramePath, RunId, StateName},
     run::Run,
@@ -148,14 +148,14 @@ impl Judge {
             if number % PLANNED != at {
                 continue;
             }
-            let hold = hold_at(&self.machine, run, &call, &FramePath::root());
+            let confinement = confinement_at(&self.machine, run, &call, &FramePath::root());
             writeln!(text, "  {hold:?}").unwrap();
-            if let Some(hold) = hold {
+            if let Some(confinement) = confinement {
                 let allowed = AllowedLine {
                     text: line,
                     directory: &self.plain.site.cwd,
                     facts: call.facts.shell.as_ref().unwrap(),
-                    hold: &hold,
+                    confinement: &confinement,
                     machine: &self.machine,
                     context: &self.plain,
                     decided: &self.decided,

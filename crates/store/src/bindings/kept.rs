@@ -99,7 +99,7 @@ impl Versioned for Binding {
 /// Which sessions of a project a waiting run takes.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Hold {
+pub enum SessionScope {
     /// The next session that starts.
     #[default]
     Next,
@@ -114,7 +114,7 @@ pub(super) struct Waiting {
     pub(super) run: RunId,
     pub(super) project_root: PathBuf,
     #[serde(default)]
-    pub(super) hold: Hold,
+    pub(super) hold: SessionScope,
 }
 
 impl Versioned for Waiting {

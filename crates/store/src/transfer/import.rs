@@ -77,8 +77,8 @@ pub fn import(
         }
         sha.update(&bytes);
         reading.take(line, to).map_err(|fault| match fault {
-            Fault::Line(what) => wrong(what),
-            Fault::Store(error) => error.into(),
+            LineError::Line(what) => wrong(what),
+            LineError::Store(error) => error.into(),
         })?;
     }
 }
@@ -107,33 +107,35 @@ struct Reading {
     seen: BTreeSet<(&'static str, String)>,
 }
 
-enum Fault {
+enum LineError {
     Line(String),
     Store(StoreError),
 }
 
-impl From<StoreError> for Fault {
+impl From<StoreError> for LineError {
     fn from(error: StoreError) -> Self {
         Self::Store(error)
     }
 }
 
 impl Reading {
-    fn take(&mut self, line: Line, to: &mut dyn Import) -> Result<(), Fault> {
+    fn take(&mut self, line: Line, to: &mut dyn Import) -> Result<(), LineError> {
         if self.folded.is_none() {
             return match line {
                 Line::Run(pin) => self.begin(pin, to),
-                _ => Err(Fault::Line("the first line should say `run`".to_owned())),
+                _ => Err(LineError::Line(
+                    "the first line should say `run`".to_owned(),
+                )),
             };
         }
         match line {
-            Line::Run(_) => Err(Fault::Line("the run begins twice".to_owned())),
+            Line::Run(_) => Err(LineError::Line("the run begins twice".to_owned())),
             Line::Event(event) => self.event(event, to),
             Line::Machine(machine) => {
                 let read = parse_machine(machine.body.as_bytes()).ok();
                 if read.is_none_or(|read| read.hash != machine.hash) {
                     let what = format!("machine `{}` was changed", machine.hash);
-                    return Err(Fault::Line(what));
+                    return Err(LineError::Line(what));
                 }
                 self.once(MACHINE, &machine.hash)?;
                 Ok(to.machine(&machine.hash, machine.body.as_bytes())?)
@@ -146,14 +148,14 @@ impl Reading {
                 };
                 let bytes = bytes.filter(|bytes| messages::message_digest(bytes) == message.digest);
                 let changed = || format!("message `{}` was changed", message.digest);
-                let bytes = bytes.ok_or_else(|| Fault::Line(changed()))?;
+                let bytes = bytes.ok_or_else(|| LineError::Line(changed()))?;
                 self.once("message", message.digest.as_str())?;
                 Ok(to.message(&message.digest, &bytes)?)
             }
             Line::Output(output) => {
                 if ChainHash::from_hex(&output.call).is_none() {
                     let what = format!("`{}` names no call", output.call);
-                    return Err(Fault::Line(what));
+                    return Err(LineError::Line(what));
                 }
                 self.once("output", &output.call)?;
                 Ok(to.output(&output.call, &output.text)?)
@@ -163,26 +165,26 @@ impl Reading {
     }
 
     /// Refuses a repeated item.
-    fn once(&mut self, kind: &'static str, key: &str) -> Result<(), Fault> {
+    fn once(&mut self, kind: &'static str, key: &str) -> Result<(), LineError> {
         if self.seen.insert((kind, key.to_owned())) {
             return Ok(());
         }
-        Err(Fault::Line(format!("{kind} `{key}` is there twice")))
+        Err(LineError::Line(format!("{kind} `{key}` is there twice")))
     }
 
-    fn begin(&mut self, line: PinLine, to: &mut dyn Import) -> Result<(), Fault> {
+    fn begin(&mut self, line: PinLine, to: &mut dyn Import) -> Result<(), LineError> {
         if line.format != FORMAT {
             let what = format!(
                 "it has format {} and this Interlock knows {FORMAT}",
                 line.format
             );
-            return Err(Fault::Line(what));
+            return Err(LineError::Line(what));
         }
         id::check(&line.run)?;
         let name = line.name.as_deref().map_or(Ok(()), check_name);
-        name.map_err(|error| Fault::Line(error.to_string()))?;
+        name.map_err(|error| LineError::Line(error.to_string()))?;
         check_time(line.created_ms)?;
-        let unknown = || Fault::Line(format!("`{}` is not a durability", line.durability));
+        let unknown = || LineError::Line(format!("`{}` is not a durability", line.durability));
         let durability = Durability::from_word(&line.durability).ok_or_else(unknown)?;
         let pin = Pin {
             run: line.run,
@@ -196,19 +198,21 @@ impl Reading {
         };
         let hash = pin.digest();
         if hash.to_string() != line.hash {
-            return Err(Fault::Line("its pinned workflow was changed".to_owned()));
+            return Err(LineError::Line(
+                "its pinned workflow was changed".to_owned(),
+            ));
         }
         let machine = parse_machine(&pin.machine);
-        let machine = machine.map_err(|error| Fault::Line(format!("its machine: {error}")))?;
+        let machine = machine.map_err(|error| LineError::Line(format!("its machine: {error}")))?;
         if machine.id.as_str() != pin.workflow {
             let what = format!(
                 "it names workflow `{}`, and its machine is `{}`",
                 pin.workflow, machine.id
             );
-            return Err(Fault::Line(what));
+            return Err(LineError::Line(what));
         }
         let name = Marks::default().decode_text(&pin.source.name);
-        name.map_err(|error| Fault::Line(format!("the name of its file: {error}")))?;
+        name.map_err(|error| LineError::Line(format!("the name of its file: {error}")))?;
         self.machine = machine.hash;
         self.pin = Some(hash);
         to.pin(&pin, durability)?;
@@ -219,12 +223,14 @@ impl Reading {
         Ok(())
     }
 
-    fn event(&mut self, line: EventLine, to: &mut dyn Import) -> Result<(), Fault> {
+    fn event(&mut self, line: EventLine, to: &mut dyn Import) -> Result<(), LineError> {
         let (Some(folded), Some(pin)) = (self.folded.take(), self.pin) else {
-            return Err(Fault::Line("the first line should say `run`".to_owned()));
+            return Err(LineError::Line(
+                "the first line should say `run`".to_owned(),
+            ));
         };
         let (seq, prev) = (folded.run.seq, folded.head);
-        let broken = |broken: Broken| Fault::Line(FirstBroken { seq, broken }.to_string());
+        let broken = |broken: Broken| LineError::Line(FirstBroken { seq, broken }.to_string());
         check_time(line.at_ms)?;
         let hash = ChainHash::from_hex(&line.hash).ok_or_else(|| broken(Broken::Hash))?;
         let row = Row {
@@ -249,7 +255,7 @@ impl Reading {
         let folded = of.fold_event(folded, &event, hash);
         let folded = folded.map_err(|_| {
             let what = format!("event {seq} does not follow from those before it");
-            Fault::Line(what)
+            LineError::Line(what)
         })?;
         to.event(row, prev)?;
         self.folded = Some(folded);
@@ -282,9 +288,9 @@ impl Reading {
 }
 
 /// Refuses a time that a database could not store.
-fn check_time(ms: u64) -> Result<(), Fault> {
+fn check_time(ms: u64) -> Result<(), LineError> {
     let kept = i64::try_from(ms).map(drop);
-    kept.map_err(|_| Fault::Line(format!("{ms} is not a time in milliseconds since 1970")))
+    kept.map_err(|_| LineError::Line(format!("{ms} is not a time in milliseconds since 1970")))
 }
 
 #[cfg(test)]

@@ -7,7 +7,7 @@ use std::{
 };
 
 use interlock_core::names::RunId;
-use interlock_store::{BindError, Hold, Lookup, SessionKey};
+use interlock_store::{BindError, Lookup, SessionKey, SessionScope};
 
 use crate::{
     bindings::key,
@@ -162,7 +162,7 @@ fn a_run_that_would_wait_beside_another_leaves_nothing() {
     bindings
         .wait_for_next(&first, PROJECT.as_ref(), None)
         .unwrap();
-    let refused = bindings.begin_waiting(world.prepared_for_all(), Hold::Next, None);
+    let refused = bindings.begin_waiting(world.prepared_for_all(), SessionScope::Next, None);
     assert!(
         matches!(&refused, Err(BindError::OtherWaits { run }) if *run == first),
         "{refused:?}"
@@ -171,10 +171,10 @@ fn a_run_that_would_wait_beside_another_leaves_nothing() {
     assert_eq!(runs.count(), 1);
     let prepared = world.prepared_for_all();
     let started = bindings
-        .begin_waiting(prepared, Hold::Every, Some(&first))
+        .begin_waiting(prepared, SessionScope::Every, Some(&first))
         .unwrap();
     let waiting = world.home.waiting_in(PROJECT.as_ref()).unwrap();
-    assert_eq!(waiting, Some((started.run.id, Hold::Every)));
+    assert_eq!(waiting, Some((started.run.id, SessionScope::Every)));
 }
 
 #[test]

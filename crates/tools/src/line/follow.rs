@@ -13,7 +13,7 @@ use std::{
 };
 
 use interlock_process::{HeadTail, OutputPipe, PERSONS_TOKEN, group};
-use interlock_sandbox::carried::{CarrierMessage, Order};
+use interlock_sandbox::carrier::{CarrierMessage, Order};
 use rustix::{
     event::{PollFd, PollFlags, Timespec, poll},
     process::Pid,
@@ -285,12 +285,12 @@ impl Report {
             let Ok(told) = serde_json::from_slice::<CarrierMessage>(&line) else {
                 continue;
             };
-            if let (CarrierMessage::Started { level, not_held }, Some(progress)) =
+            if let (CarrierMessage::Started { level, unconfined }, Some(progress)) =
                 (&told, context.progress)
             {
-                progress(Progress::Held {
+                progress(Progress::Confined {
                     level: *level,
-                    not_held,
+                    unconfined,
                 });
             }
             self.last = Some(told);

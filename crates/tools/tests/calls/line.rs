@@ -68,7 +68,7 @@ fn how_far_a_line_is_held_is_told_while_it_runs() {
     let heard = Mutex::new(Vec::new());
     let end = told(&room, &json!({"command": "echo on"}), &|progress| {
         let word = match progress {
-            Progress::Held { level, .. } => format!("held {level}"),
+            Progress::Confined { level, .. } => format!("held {level}"),
             Progress::Printed(bytes) => String::from_utf8_lossy(bytes).into_owned(),
             _ => String::new(),
         };

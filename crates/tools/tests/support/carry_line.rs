@@ -7,7 +7,7 @@ fn main() -> ExitCode {
     if words != ["exec", "--planned"] {
         return ExitCode::from(2);
     }
-    match interlock_sandbox::carried::carry_out() {
+    match interlock_sandbox::carrier::carry_out() {
         Ok(()) => ExitCode::SUCCESS,
         Err(_) => ExitCode::from(126),
     }

@@ -6,7 +6,7 @@ use clap::Parser as _;
 use interlock_core::policy::Stance;
 use interlock_sandbox::Level;
 
-use crate::args::{Colour, ExecArgs, Held};
+use crate::args::{Colour, ExecArgs, LineRights};
 
 /// Run one shell line with the rights of a state.
 // Only these arguments: building all commands takes longer than starting the line.
@@ -109,9 +109,9 @@ pub(super) fn read(arguments: &[OsString]) -> Result<Arguments, String> {
     let at_most = args.at_most.map_or(Ok(Level::Full), level)?;
     Ok(Arguments {
         wanted: Permission::Stance(match args.held {
-            Held::NoWrite => Stance::NoWrite,
-            Held::Writing => Stance::Writing,
-            Held::Free => Stance::Free,
+            LineRights::NoWrite => Stance::NoWrite,
+            LineRights::Writing => Stance::Writing,
+            LineRights::Free => Stance::Free,
         }),
         line: line_of(&args.line),
         project: args.project,

@@ -11,7 +11,7 @@ use interlock_core::{
     substance::Checked,
 };
 use interlock_sandbox::{
-    Answer, Change, Changed, Ended, Exit, Level, NotHeld, Plan, Probed, plan::Column,
+    Answer, Change, Changed, Ended, Exit, Level, Plan, Probed, Unconfined, plan::Column,
 };
 use interlock_store::{EventLog as _, Files, Home, RunLog, StoreError, Ticket, is_check, submit};
 
@@ -110,12 +110,16 @@ impl Report {
     }
 
     /// Reports to the run how far the line is confined.
-    pub(super) fn started(&mut self, level: Level, not_held: &[NotHeld]) -> Result<(), String> {
-        let not_held = not_held.iter().map(|thing| thing.as_str().to_owned());
+    pub(super) fn started(
+        &mut self,
+        level: Level,
+        unconfined: &[Unconfined],
+    ) -> Result<(), String> {
+        let unconfined = unconfined.iter().map(|thing| thing.as_str().to_owned());
         self.ask(CommandKind::StartLine(LineStart {
             call: self.call.clone(),
             level: level.as_str().to_owned(),
-            not_held: not_held.collect(),
+            unconfined: unconfined.collect(),
         }))
     }
 
@@ -266,13 +270,13 @@ mod tests {
             project: room.project(),
             environment: EnvironmentChanges::default(),
             confinement: None,
-            afterwards: PostCheck::default(),
+            post_check: PostCheck::default(),
             require: Level::Environment,
         };
         let ended = Ended {
             exit: Exit::Code(0),
             level: Level::Environment,
-            not_held: Vec::new(),
+            unconfined: Vec::new(),
             changed: Vec::new(),
             wrote: Vec::new(),
             probed: vec![Probed {

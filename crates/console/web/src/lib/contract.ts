@@ -225,7 +225,7 @@ export interface CallWhy extends Why {
   /** Whether a model of a stage proposed it. */
   of_stage: boolean;
   /** How far the kernel confined the line. */
-  level: { level: string; not_held: string[] } | null;
+  level: { level: string; unconfined: string[] } | null;
   arguments: { name: string; text: string }[] | null;
   diff: string[];
   /** How much of the call the log keeps. */
@@ -531,7 +531,7 @@ export interface Alarm extends LogLine {
 
 export interface Machine {
   levels: string[];
-  lines: { what: string; level: string; not_held: string[] }[];
+  lines: { what: string; level: string; unconfined: string[] }[];
 }
 
 export interface Examined {

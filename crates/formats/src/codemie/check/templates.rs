@@ -32,8 +32,8 @@ pub(super) fn check(workflow: &Workflow, notes: &mut Notes<'_>) {
     let open = behind_open(workflow);
     for state in &workflow.states {
         let near = match open.contains(state.id.text.as_str()) {
-            true => Near::Only,
-            false => Near::OrNone,
+            true => UnsetNames::Only,
+            false => UnsetNames::OrNone,
         };
         for text in texts(state) {
             notes.template(text);
@@ -46,7 +46,7 @@ pub(super) fn check(workflow: &Workflow, notes: &mut Notes<'_>) {
 
 /// Which unset names are reported.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Near {
+enum UnsetNames {
     /// Only those similar to one that is set: an earlier state may set others.
     Only,
     /// All: no earlier state can set them.
@@ -160,13 +160,13 @@ fn given(state: &State) -> Option<Vec<String>> {
 }
 
 /// Reports names in a template that no state sets; only the input of the run can provide them.
-fn unset(text: &Named, known: &BTreeSet<String>, told: Near, notes: &mut Notes<'_>) {
+fn unset(text: &Named, known: &BTreeSet<String>, told: UnsetNames, notes: &mut Notes<'_>) {
     for name in Template::new(text.text.as_str()).names() {
         if known.contains(&name) {
             continue;
         }
         let near = nearest(&name, known.iter().map(String::as_str));
-        if near.is_none() && told == Near::Only {
+        if near.is_none() && told == UnsetNames::Only {
             continue;
         }
         let at = text.text.find(name.as_str()).unwrap_or_default();

@@ -4,7 +4,7 @@ use crate::{
     flowstate::{
         keys::{FOR_EACH, PARALLEL, SOURCE, SUB_FLOW, TASK},
         reader::Reader,
-        syntax::{Action, Doing, ForEach, Given, Named, Parallel, SubFlow, Task, Written},
+        syntax::{Action, Doing, ForEach, Named, Parallel, SubFlow, Task, ToolArgument, Written},
         tools,
         values::{self, is_variable_name, shown},
     },
@@ -239,7 +239,7 @@ impl Reader<'_> {
                 text: "bash".to_owned(),
                 span: node.span,
             },
-            doing: Doing::Work(vec![("command", Given::Text(command))]),
+            doing: Doing::Work(vec![("command", ToolArgument::Text(command))]),
             retry: None,
         }
     }

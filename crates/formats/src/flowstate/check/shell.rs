@@ -7,7 +7,7 @@ use super::{Check, variables::Known};
 use crate::{
     flowstate::{
         reader::{Flow, each_action},
-        syntax::{Action, Doing, Given, Written},
+        syntax::{Action, Doing, ToolArgument, Written},
         tools,
     },
     source::Span,
@@ -100,16 +100,18 @@ fn command<'s>(action: &'s Action, flow: &Flow) -> Option<(&'s Written, bool)> {
         tools::given(given, "command"),
         tools::given(given, "condition"),
     ) {
-        (Some(Given::Text(written)), _) => Some((written, is_safe(given, flow))),
-        (_, Some(Given::Condition(condition))) => Some((&condition.command, flow.shell_safe)),
+        (Some(ToolArgument::Text(written)), _) => Some((written, is_safe(given, flow))),
+        (_, Some(ToolArgument::Condition(condition))) => {
+            Some((&condition.command, flow.shell_safe))
+        }
         _ => None,
     }
 }
 
 /// Returns whether a command's values are passed as variables.
-pub(in crate::flowstate) fn is_safe(given: &[(&'static str, Given)], flow: &Flow) -> bool {
+pub(in crate::flowstate) fn is_safe(given: &[(&'static str, ToolArgument)], flow: &Flow) -> bool {
     match tools::given(given, "shell-safe") {
-        Some(Given::Flag(flag)) => *flag,
+        Some(ToolArgument::Flag(flag)) => *flag,
         _ => flow.shell_safe,
     }
 }

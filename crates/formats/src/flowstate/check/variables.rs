@@ -10,7 +10,7 @@ use crate::{
     flowstate::{
         custom::{Found, look},
         reader::{Flow, each_action},
-        syntax::{Action, Custom, Doing, Given, Output, State, Tree, Written},
+        syntax::{Action, Custom, Doing, Output, State, ToolArgument, Tree, Written},
         template::ESCAPE,
         tools,
         values::shown,
@@ -403,22 +403,22 @@ fn texts_of<'s>(action: &'s Action, in_loop: bool, see: &mut impl FnMut(&'s Writ
     }
 }
 
-fn texts_given<'s>(given: &'s Given, see: &mut impl FnMut(&'s Written)) {
+fn texts_given<'s>(given: &'s ToolArgument, see: &mut impl FnMut(&'s Written)) {
     match given {
-        Given::Text(text) => see(text),
-        Given::Texts(texts) => texts.iter().for_each(see),
-        Given::Map(texts) => texts.values().for_each(see),
-        Given::Options(options) => {
+        ToolArgument::Text(text) => see(text),
+        ToolArgument::Texts(texts) => texts.iter().for_each(see),
+        ToolArgument::Map(texts) => texts.values().for_each(see),
+        ToolArgument::Options(options) => {
             for option in options {
                 see(&option.value);
                 option.description.iter().for_each(&mut *see);
             }
         }
-        Given::Condition(condition) => {
+        ToolArgument::Condition(condition) => {
             see(&condition.command);
             condition.timeout.iter().for_each(see);
         }
-        Given::Flag(_) | Given::Name(_) => {}
+        ToolArgument::Flag(_) | ToolArgument::Name(_) => {}
     }
 }
 

@@ -13,7 +13,7 @@ use crate::flowstate::{
     check::is_safe,
     reader::Flow,
     safe,
-    syntax::{Action, Choice, Condition, Custom, CustomTool, Doing, Given, Tree, Written},
+    syntax::{Action, Choice, Condition, Custom, CustomTool, Doing, ToolArgument, Tree, Written},
     tools,
 };
 
@@ -38,17 +38,17 @@ impl Lowering<'_> {
         }
     }
 
-    fn given(&self, flow: &Flow, kind: &str, given: &[(&'static str, Given)]) -> Made {
+    fn given(&self, flow: &Flow, kind: &str, given: &[(&'static str, ToolArgument)]) -> Made {
         let mut fields = Fields::new();
         for (name, value) in given {
             match value {
-                Given::Flag(_) => {}
-                Given::Name(named) => {
+                ToolArgument::Flag(_) => {}
+                ToolArgument::Name(named) => {
                     let key = (named.span.file, named.text.clone());
                     let name_of = self.guards.get(&key).unwrap_or(&named.text);
                     fields.insert((*name).to_owned(), word(name_of));
                 }
-                Given::Condition(condition) => {
+                ToolArgument::Condition(condition) => {
                     fields.insert((*name).to_owned(), condition_of(flow, condition));
                 }
                 _ => drop(fields.insert((*name).to_owned(), form(value))),
@@ -137,13 +137,13 @@ fn custom_fields(name: &str, tool: &CustomTool) -> Fields {
 }
 
 /// Adds the folder and, if values are passed as variables, the environment of a command.
-fn bash(flow: &Flow, given: &[(&'static str, Given)], fields: &mut Fields) {
+fn bash(flow: &Flow, given: &[(&'static str, ToolArgument)], fields: &mut Fields) {
     let own = match tools::given(given, "cwd") {
-        Some(Given::Text(text)) => Some(text.text()),
+        Some(ToolArgument::Text(text)) => Some(text.text()),
         _ => None,
     };
     fields.insert("cwd".to_owned(), directory(flow, own));
-    let Some(Given::Text(command)) = tools::given(given, "command") else {
+    let Some(ToolArgument::Text(command)) = tools::given(given, "command") else {
         return;
     };
     if is_safe(given, flow) {
@@ -210,17 +210,17 @@ fn hole(expr: Expr) -> Text {
     }
 }
 
-fn form(given: &Given) -> ValueTemplate {
+fn form(given: &ToolArgument) -> ValueTemplate {
     match given {
-        Given::Text(text) => of_text(text.text()),
-        Given::Texts(items) => {
+        ToolArgument::Text(text) => of_text(text.text()),
+        ToolArgument::Texts(items) => {
             ValueTemplate::List(items.iter().map(Written::text).map(of_text).collect())
         }
-        Given::Map(map) => texts(map),
-        Given::Options(options) => ValueTemplate::List(options.iter().map(option).collect()),
-        Given::Flag(flag) => word(&flag.to_string()),
-        Given::Name(name) => word(&name.text),
-        Given::Condition(_) => ValueTemplate::default(),
+        ToolArgument::Map(map) => texts(map),
+        ToolArgument::Options(options) => ValueTemplate::List(options.iter().map(option).collect()),
+        ToolArgument::Flag(flag) => word(&flag.to_string()),
+        ToolArgument::Name(name) => word(&name.text),
+        ToolArgument::Condition(_) => ValueTemplate::default(),
     }
 }
 

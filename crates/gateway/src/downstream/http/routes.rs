@@ -168,7 +168,7 @@ async fn caller(
     token: Option<&Path<String>>,
 ) -> Result<Caller, Refused> {
     let token = token.map(|Path(token)| token.as_str());
-    state.let_in(&parts.headers, token).await
+    state.admit(&parts.headers, token).await
 }
 
 async fn post(

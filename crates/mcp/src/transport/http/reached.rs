@@ -20,12 +20,12 @@ const REST_TIME: std::time::Duration = std::time::Duration::from_secs(90);
 
 /// Client for servers on this machine.
 #[derive(Debug, Clone)]
-pub(super) struct Near {
+pub(super) struct LocalClient {
     client: Client<HttpConnector, Full<Bytes>>,
     uri: hyper::Uri,
 }
 
-impl Near {
+impl LocalClient {
     /// Creates one; returns `None` if the address needs more than it supports.
     pub(super) fn new(url: &Url) -> Option<Self> {
         let has_credentials = !url.username().is_empty() || url.password().is_some();
@@ -57,7 +57,7 @@ impl Near {
         *request.headers_mut() = headers;
         let response = self.client.request(request).await;
         let response = response.map_err(|error| Failure::unreached(&error))?;
-        Ok((!response.status().is_redirection()).then(|| Answered::Near(response)))
+        Ok((!response.status().is_redirection()).then(|| Answered::LocalClient(response)))
     }
 }
 
@@ -65,7 +65,7 @@ impl Near {
 #[derive(Debug)]
 pub(super) enum Answered {
     /// From the bare client.
-    Near(hyper::Response<Incoming>),
+    LocalClient(hyper::Response<Incoming>),
     /// From the full client.
     Far(Response),
 }
@@ -73,14 +73,14 @@ pub(super) enum Answered {
 impl Answered {
     pub(super) fn status(&self) -> StatusCode {
         match self {
-            Self::Near(response) => response.status(),
+            Self::LocalClient(response) => response.status(),
             Self::Far(response) => response.status(),
         }
     }
 
     pub(super) fn headers(&self) -> &HeaderMap {
         match self {
-            Self::Near(response) => response.headers(),
+            Self::LocalClient(response) => response.headers(),
             Self::Far(response) => response.headers(),
         }
     }
@@ -88,7 +88,7 @@ impl Answered {
     /// Returns the address that it came from, which differs from `asked` after a redirect.
     pub(super) fn url(&self, asked: &Url) -> Url {
         match self {
-            Self::Near(_) => asked.clone(),
+            Self::LocalClient(_) => asked.clone(),
             Self::Far(response) => response.url().clone(),
         }
     }
@@ -97,7 +97,7 @@ impl Answered {
     pub(super) async fn piece(&mut self) -> Result<Option<Bytes>, Failure> {
         let response = match self {
             Self::Far(response) => return response.chunk().await.map_err(Failure::on_the_way),
-            Self::Near(response) => response,
+            Self::LocalClient(response) => response,
         };
         while let Some(frame) = response.body_mut().frame().await {
             let frame = frame.map_err(|error| Failure::unreached(&error))?;

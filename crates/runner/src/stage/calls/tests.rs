@@ -189,7 +189,7 @@ fn why_a_call_is_made_again_shows_no_secret_of_its_tool() {
         jitter: false,
     };
     let shown = Mutex::new(Vec::new());
-    let bench = Bench {
+    let bench = ExecutionContext {
         stages: &stages,
         transcript: &Transcript::new(None, None),
         cancel_token: &CancelToken::new().unwrap(),

@@ -14,13 +14,13 @@ use crate::plan::{Free, PostCheck, Protected};
 
 mod ancestors;
 mod keys;
-mod put_back;
+mod restore;
 mod settled;
 mod tree;
 mod written;
 
 use ancestors::Ancestors;
-use put_back::Quarantine;
+use restore::Quarantine;
 use settled::Nearest;
 use tree::Tree;
 use written::Written;
@@ -61,7 +61,7 @@ struct Watched {
 impl Before {
     /// Records everything in `afterwards` that `is_held` does not cover.
     pub(crate) fn look(
-        afterwards: &PostCheck,
+        post_check: &PostCheck,
         project: &Path,
         is_held: &dyn Fn(&Protected) -> bool,
         links: &Links,
@@ -72,10 +72,10 @@ impl Before {
             known: BTreeSet::new(),
             ancestors: Ancestors::default(),
             nearest: Nearest::at(SystemTime::now()),
-            written: Written::look(project, &afterwards.reported),
-            aside: afterwards.aside.clone(),
+            written: Written::look(project, &post_check.reported),
+            aside: post_check.aside.clone(),
         };
-        for one in afterwards.protected.iter().filter(|one| !is_held(one)) {
+        for one in post_check.protected.iter().filter(|one| !is_held(one)) {
             before.watch(one, &mut room, links);
         }
         before
@@ -132,7 +132,7 @@ impl Before {
             ..Found::default()
         };
         let aside = |root: &Path| Quarantine::new(self.aside.as_deref(), root);
-        found.changed = self.ancestors.put_back(&|path| aside(path));
+        found.changed = self.ancestors.restore(&|path| aside(path));
         let settled = self.nearest.settled();
         let is_settled = |nearest: &PathBuf| settled.contains(nearest.as_path());
         for watched in &self.watched {
@@ -162,7 +162,7 @@ impl Watched {
             }
             let answer = self
                 .tree
-                .put_back(&path, change, aside)
+                .restore(&path, change, aside)
                 .unwrap_or_else(|error| Answer::Left(error.to_string()));
             if !known || matches!(answer, Answer::Left(_)) {
                 changed.push(Changed {

@@ -7,7 +7,7 @@ use std::io;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-use super::put_back::{self, Quarantine};
+use super::restore::{self, Quarantine};
 use crate::outcome::{Answer, Change};
 use crate::plan::Free;
 
@@ -187,7 +187,7 @@ impl Tree {
     }
 
     /// Reverts one change.
-    pub(super) fn put_back(
+    pub(super) fn restore(
         &self,
         path: &Path,
         change: Change,
@@ -199,11 +199,11 @@ impl Tree {
             (_, Some(entry)) => {
                 let mode = entry.stamp.mode & 0o7777;
                 match &entry.kind {
-                    Kind::Directory => put_back::directory(path, mode, entry.stamp.owner, aside)?,
+                    Kind::Directory => restore::directory(path, mode, entry.stamp.owner, aside)?,
                     Kind::File(Some(bytes)) => {
-                        put_back::file(path, bytes, mode, entry.stamp.owner, aside)?;
+                        restore::file(path, bytes, mode, entry.stamp.owner, aside)?;
                     }
-                    Kind::Link(target) => put_back::link(path, target, aside)?,
+                    Kind::Link(target) => restore::link(path, target, aside)?,
                     Kind::File(None) => return Ok(left("no copy was kept: it is too large")),
                     Kind::Other => return Ok(left("it was no file or directory")),
                 }
@@ -277,7 +277,7 @@ mod tests {
         let mut answers = BTreeMap::new();
         for (path, change) in before.changes(&now()) {
             let name = path.file_name().unwrap().to_str().unwrap().to_owned();
-            let answer = match before.put_back(&path, change, &aside).unwrap() {
+            let answer = match before.restore(&path, change, &aside).unwrap() {
                 Answer::Left(why) => why,
                 Answer::MovedAside(_) => "moved aside".to_owned(),
                 other => format!("{other:?}"),

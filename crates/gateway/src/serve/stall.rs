@@ -14,14 +14,14 @@ use tokio::{
 
 /// A connection with a limit of how long a write may make no progress.
 #[derive(Debug)]
-pub(crate) struct Patient<T> {
+pub(crate) struct StallLimited<T> {
     inner: T,
     stall: Duration,
     /// Timer that runs while a write waits.
     waiting: Option<Pin<Box<Sleep>>>,
 }
 
-impl<T> Patient<T> {
+impl<T> StallLimited<T> {
     /// Creates a connection that gives up after `stall` without progress.
     pub(crate) fn new(inner: T, stall: Duration) -> Self {
         Self {
@@ -51,7 +51,7 @@ impl<T> Patient<T> {
     }
 }
 
-impl<T: AsyncRead + Unpin> AsyncRead for Patient<T> {
+impl<T: AsyncRead + Unpin> AsyncRead for StallLimited<T> {
     fn poll_read(
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
@@ -61,7 +61,7 @@ impl<T: AsyncRead + Unpin> AsyncRead for Patient<T> {
     }
 }
 
-impl<T: AsyncWrite + Unpin> AsyncWrite for Patient<T> {
+impl<T: AsyncWrite + Unpin> AsyncWrite for StallLimited<T> {
     fn poll_write(
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
@@ -105,7 +105,7 @@ mod tests {
     #[tokio::test]
     async fn a_client_that_takes_nothing_is_given_up() {
         let (here, _there) = tokio::io::duplex(4);
-        let mut patient = Patient::new(here, Duration::from_millis(1));
+        let mut patient = StallLimited::new(here, Duration::from_millis(1));
         let failed = patient.write_all(b"more than fits").await.unwrap_err();
         assert_eq!(failed.kind(), io::ErrorKind::TimedOut);
     }
@@ -113,7 +113,7 @@ mod tests {
     #[tokio::test]
     async fn a_slow_client_gets_everything() {
         let (here, mut there) = tokio::io::duplex(1);
-        let mut patient = Patient::new(here, Duration::from_secs(60));
+        let mut patient = StallLimited::new(here, Duration::from_secs(60));
         let reading = async {
             let mut read = Vec::new();
             for _ in 0..9 {

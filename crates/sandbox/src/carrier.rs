@@ -10,7 +10,7 @@ use std::os::unix::net::UnixStream;
 
 use serde::{Deserialize, Serialize};
 
-use crate::level::{Level, NotHeld, Reach};
+use crate::level::{Level, Reach, Unconfined};
 use crate::outcome::Ended;
 use crate::plan::Plan;
 use crate::run::run_telling;
@@ -37,7 +37,7 @@ pub enum CarrierMessage {
         /// The level.
         level: Level,
         /// What is not confined.
-        not_held: Vec<NotHeld>,
+        unconfined: Vec<Unconfined>,
     },
     /// The command has ended, and the subsequent checks are done.
     Ended(Ended),
@@ -66,10 +66,10 @@ pub fn carry_out() -> io::Result<()> {
 }
 
 fn carried(order: &Order, caller: &UnixStream) -> CarrierMessage {
-    let mut started = |level: Level, not_held: &[NotHeld]| {
+    let mut started = |level: Level, unconfined: &[Unconfined]| {
         let told = CarrierMessage::Started {
             level,
-            not_held: not_held.to_vec(),
+            unconfined: unconfined.to_vec(),
         };
         // If the caller is gone, nobody needs this; the end is still reported.
         let _ = tell(caller, &told);

@@ -44,7 +44,7 @@ pub struct Start<'a> {
 
 /// Options with which a client is started.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Hold {
+pub struct StartOptions {
     /// Arguments before all others.
     pub arguments: Vec<String>,
     /// Variables.
@@ -55,7 +55,7 @@ pub struct Hold {
 ///
 /// # Errors
 /// Returns one sentence if they would not be called, or if this cannot be determined.
-pub fn hold(start: &Start<'_>) -> Result<Hold, String> {
+pub fn start_options(start: &Start<'_>) -> Result<StartOptions, String> {
     if let Some(check) = doctor::switched_off(start.client, start.site, start.state) {
         return Err(format!("{}: {}", check.seen, check.advice));
     }
@@ -107,14 +107,14 @@ fn write(start: &Start<'_>, name: &str, text: &str) -> Result<String, String> {
     shown.ok_or_else(|| format!("`{}` is not text", path.display()))
 }
 
-fn claude_code(start: &Start<'_>) -> Result<Hold, String> {
+fn claude_code(start: &Start<'_>) -> Result<StartOptions, String> {
     let client = definition(ClientId::ClaudeCode);
     let settings = json!({ "disableAllHooks": false, "hooks": hooks(client, start.site)? });
     let settings = write(start, "claude-settings.json", &settings.to_string())?;
     let server = (client.server)(start.site, Scope::User);
     let servers = json!({ "mcpServers": { SERVER: server } });
     let servers = write(start, "claude-servers.json", &servers.to_string())?;
-    Ok(Hold {
+    Ok(StartOptions {
         // The option would otherwise take all words up to the next option; the `=` prevents that.
         arguments: vec![
             format!("--mcp-config={servers}"),
@@ -128,7 +128,7 @@ fn claude_code(start: &Start<'_>) -> Result<Hold, String> {
 /// The path that Codex reports for hooks of its own command line.
 const FLAGS: &str = "/<session-flags>/config.toml";
 
-fn codex(start: &Start<'_>) -> Result<Hold, String> {
+fn codex(start: &Start<'_>) -> Result<StartOptions, String> {
     let client = definition(ClientId::Codex);
     let mut flags = vec![("features.hooks".to_owned(), json!(true))];
     let mut server = (client.server)(start.site, Scope::User);
@@ -141,7 +141,7 @@ fn codex(start: &Start<'_>) -> Result<Hold, String> {
     if !codex_asks_already(start, client, &flags)? {
         flags = codex_hooks(start, client, flags)?;
     }
-    Ok(Hold {
+    Ok(StartOptions {
         arguments: arguments(&flags),
         environment: Vec::new(),
     })
@@ -267,7 +267,7 @@ const GEMINI_HOME: &str = "GEMINI_CLI_HOME";
 /// Creates a home for Gemini CLI that is like the person's except for the hooks.
 ///
 /// Gemini CLI accepts no settings on its command line, and reads system settings only from paths of root.
-fn gemini(start: &Start<'_>) -> Result<Hold, String> {
+fn gemini(start: &Start<'_>) -> Result<StartOptions, String> {
     let client = definition(ClientId::Gemini);
     let own = &start.site.gemini_home;
     let settings = own.join(SETTINGS);
@@ -290,7 +290,7 @@ fn gemini(start: &Start<'_>) -> Result<Hold, String> {
     fs::write(policies.join(POLICY), CONTROL_TOOLS).map_err(failed)?;
     let home = home.to_str().map(str::to_owned);
     let home = home.ok_or("the state directory has a path that is not text")?;
-    Ok(Hold {
+    Ok(StartOptions {
         arguments: Vec::new(),
         environment: vec![(GEMINI_HOME.to_owned(), home)],
     })

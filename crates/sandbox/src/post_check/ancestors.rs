@@ -6,7 +6,7 @@ use std::io;
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
-use super::put_back::{Quarantine, open_directory};
+use super::restore::{Quarantine, open_directory};
 use crate::outcome::{Answer, Change, Changed};
 
 /// Directories that must stay in place, outermost first.
@@ -33,7 +33,7 @@ impl Ancestors {
     }
 
     /// Moves back those that were moved away.
-    pub(super) fn put_back(&mut self, aside: &dyn Fn(&Path) -> Quarantine) -> Vec<Changed> {
+    pub(super) fn restore(&mut self, aside: &dyn Fn(&Path) -> Quarantine) -> Vec<Changed> {
         let mut changed = Vec::new();
         for (path, held) in &mut self.held {
             let Some(held) = held.take() else { continue };
@@ -110,7 +110,7 @@ mod tests {
         fs::create_dir_all(root.join("a/p"))?;
         fs::write(&protected, "forged")?;
 
-        let changed = ancestors.put_back(&|_| Quarantine::new(None, &root.join("aside")));
+        let changed = ancestors.restore(&|_| Quarantine::new(None, &root.join("aside")));
         let changed: Vec<&Path> = changed.iter().map(|one| one.path.as_path()).collect();
         assert_eq!(changed, [root.join("a")]);
         assert_eq!(fs::read_to_string(&protected)?, "as before");
@@ -127,7 +127,7 @@ mod tests {
         ancestors.hold(&root.join("a/p/x"));
         fs::write(root.join("a/p/x"), "new")?;
         fs::create_dir(root.join("a/q"))?;
-        let changed = ancestors.put_back(&|_| Quarantine::new(None, &root));
+        let changed = ancestors.restore(&|_| Quarantine::new(None, &root));
         assert!(changed.is_empty(), "{changed:?}");
         Ok(())
     }
@@ -146,7 +146,7 @@ mod tests {
         fs::create_dir(root.join("a"))?;
         fs::write(root.join("a/new"), "forged")?;
 
-        let mut changed = ancestors.put_back(&aside).into_iter();
+        let mut changed = ancestors.restore(&aside).into_iter();
         let outer = changed.next();
         let Some(Answer::MovedAside(kept)) = outer.as_ref().map(|one| &one.answer) else {
             return Err(io::Error::other(format!("{outer:?}")));
@@ -162,7 +162,7 @@ mod tests {
         assert_eq!(inner, Some((root.join("a/p"), gone)));
         assert_eq!(changed.next().map(|one| one.path), None);
         // Each is answered once.
-        assert!(ancestors.put_back(&aside).is_empty());
+        assert!(ancestors.restore(&aside).is_empty());
         Ok(())
     }
 }

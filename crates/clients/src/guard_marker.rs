@@ -131,7 +131,7 @@ pub(crate) fn check_baseline(environment: &Environment, guarded: &Guarded) -> Re
 ///
 /// # Errors
 /// Returns an error if the markers cannot be listed or removed.
-pub fn forget_held(configuration: Option<&Path>, named: &str) -> Result<usize, String> {
+pub fn forget_markers(configuration: Option<&Path>, named: &str) -> Result<usize, String> {
     let Some(directory) = directory(configuration) else {
         return Ok(0);
     };

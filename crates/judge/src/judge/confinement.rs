@@ -13,7 +13,7 @@ use crate::{
 
 /// How the state that a call counts in confines its shell line.
 #[derive(Debug, Clone)]
-pub struct Hold<'a> {
+pub struct LineConfinement<'a> {
     /// Path of the frame that the call counts in.
     pub path: FramePath,
     /// Policy of that frame's state.
@@ -40,27 +40,35 @@ pub struct Hold<'a> {
 ///
 /// This function judges nothing. Its result applies only to a line that the verdict allows.
 #[must_use]
-pub fn hold<'a>(machine: &'a Machine, run: &'a Run, call: &'a ToolCall) -> Option<Hold<'a>> {
+pub fn confinement<'a>(
+    machine: &'a Machine,
+    run: &'a Run,
+    call: &'a ToolCall,
+) -> Option<LineConfinement<'a>> {
     call.facts.shell.as_ref()?;
     let (branch, agent) = (call.branch.as_deref(), call.agent.as_ref());
     let path = addressed(machine, run, branch, agent).ok()?;
-    hold_at(machine, run, call, &path)
+    confinement_at(machine, run, call, &path)
 }
 
-/// Like [`hold`], for a call that is judged in the frame at `path`.
+/// Like [`confinement`], for a call that is judged in the frame at `path`.
 #[must_use]
-pub fn hold_at<'a>(
+pub fn confinement_at<'a>(
     machine: &'a Machine,
     run: &'a Run,
     call: &'a ToolCall,
     path: &FramePath,
-) -> Option<Hold<'a>> {
+) -> Option<LineConfinement<'a>> {
     let facts = call.facts.shell.as_ref()?;
     let context = context_of(machine, run, call, path)?;
     Some(of_context(context, path.clone(), facts))
 }
 
-fn of_context<'a>(context: JudgeContext<'a>, path: FramePath, facts: &'a ShellFacts) -> Hold<'a> {
+fn of_context<'a>(
+    context: JudgeContext<'a>,
+    path: FramePath,
+    facts: &'a ShellFacts,
+) -> LineConfinement<'a> {
     let policy = &context.state.policy;
     let listed = facts
         .commands
@@ -68,7 +76,7 @@ fn of_context<'a>(context: JudgeContext<'a>, path: FramePath, facts: &'a ShellFa
         .filter(|command| covers(policy, command))
         .collect();
     let writes = !context.call.facts.writes.is_empty();
-    Hold {
+    LineConfinement {
         path,
         policy,
         stance: policy.stance(),

@@ -1,1 +1,0 @@
-import{A as e,N as t,P as n}from"./index-CueiZe7k.js";var r=(n,r,i)=>e(`compare${t({left:n,right:r})}`,void 0,i),i=({left:n,right:r},i,a,o)=>e(`compare${t({left:n.id,right:r.id,left_events:n.events,right_events:r.events,from:i,limit:a})}`,void 0,o),a=(t,r,i,a)=>e(n(t,`/what-if`),{...r,from:i},a);export{i as n,a as r,r as t};
