@@ -8,7 +8,7 @@ use std::{
 
 use anyhow::{Context as _, Result, bail};
 
-use crate::{npm, pip, tools};
+use crate::{fleet, npm, pip, tools};
 
 /// Folder with the library that the engine is compared with, and the gateways that ours is compared with.
 const OTHERS: &str = "tests/bench";
@@ -29,6 +29,9 @@ pub(crate) fn run(arguments: &[&str]) -> Result<ExitCode> {
         && JUDGED.contains(test)
     {
         return judged(test);
+    }
+    if let ["fleet", rest @ ..] = arguments {
+        return fleet::bench(rest);
     }
     tools::check_node()?;
     if arguments.contains(&PEERS_FLAG) {

@@ -5,8 +5,8 @@ use std::process::ExitCode;
 use anyhow::Result;
 
 use crate::{
-    bench, book, conformance, console, demo, docs, fuzz, journeys, lint, mutants, package, plugins,
-    setup, soak, test, wasm,
+    bench, book, conformance, console, demo, docs, fleet, fuzz, journeys, lint, mutants, package,
+    plugins, setup, soak, test, wasm,
 };
 
 /// Exit code for wrong usage, as everywhere in the project.
@@ -77,8 +77,8 @@ const CHORES: &[Chore] = &[
     },
     Chore {
         name: "bench",
-        arguments: "[NAME ...]",
-        about: "measure against the targets, as ratios within one run",
+        arguments: "[NAME ...] | fleet [NAME ...] [--json]",
+        about: "measure against the targets, as ratios within one run; `fleet`: servers, workers and PostgreSQL",
         run: bench::run,
     },
     Chore {
@@ -98,6 +98,12 @@ const CHORES: &[Chore] = &[
         arguments: "",
         about: "runs of a million events, one killed at 500 points, 200 MCP clients and a server killed every second",
         run: conformance::load,
+    },
+    Chore {
+        name: "nemesis",
+        arguments: "[--minutes N] [--seed N] [--mutant NAME] [--small-disk] [--json]",
+        about: "the log of a fleet while its processes are killed, stopped and cut off; outside CI, where a test does it for two minutes",
+        run: fleet::nemesis,
     },
     Chore {
         name: "soak",

@@ -13,6 +13,7 @@ mod conformance;
 mod console;
 mod demo;
 mod docs;
+mod fleet;
 mod fuzz;
 mod journeys;
 mod lint;

@@ -14,6 +14,7 @@ const KEPT: &[&str] = &[
     "interlock",
     "interlock-bench",
     "interlock-fixture",
+    "interlock-fleet-trials",
     "interlock-testkit",
     "xtask",
 ];

@@ -52,6 +52,7 @@ const OWN_USE: &[&str] = &[
     "interlock-testkit",
     "interlock-fixture",
     "interlock-bench",
+    "interlock-fleet-trials",
     "xtask",
 ];
 /// Crates that are as pure as the engine, by folder.
