@@ -10,7 +10,8 @@ use std::{path::PathBuf, process::ExitCode, time::Duration};
 use interlock_fleet_trials::{Programs, bench, nemesis};
 
 const USAGE: &str = "Usage: interlock-fleet-trials [--programs FOLDER] bench [NAME ...] [--json]
-       interlock-fleet-trials [--programs FOLDER] nemesis [--minutes N] [--seed N] [--mutant NAME] [--small-disk] [--json]
+       interlock-fleet-trials [--programs FOLDER] nemesis [--minutes N] [--seed N] [--mutant NAME]
+                                                    [--without-workers] [--small-disk] [--json]
 
 bench    measures the fleet: all figures, or those that are named
 nemesis  has clients work while processes are killed, stopped and cut off, and checks what they saw
@@ -19,6 +20,7 @@ nemesis  has clients work while processes are killed, stopped and cut off, and c
 --minutes N        how long the faults go on; default: 60
 --seed N           the seed of the plan of faults; default: from the clock
 --mutant NAME      breaks the log on purpose, which has to be noticed: no-epoch, no-command-id, late-commit, stale-read
+--without-workers  tries only servers and PostgreSQL
 --small-disk       gives the database a file system of 1 GiB in memory, which is filled; as root
 --json             prints one JSON document";
 
@@ -52,6 +54,7 @@ fn run(words: &mut Vec<String>) -> Result<bool, String> {
             let mut rest: Vec<String> = words.drain(1..).collect();
             let settings = nemesis::Settings {
                 small_disk: flag(&mut rest, "--small-disk"),
+                workers: !flag(&mut rest, "--without-workers"),
                 time: Duration::from_secs(60 * number(&mut rest, "--minutes")?.unwrap_or(60)),
                 seed: number(&mut rest, "--seed")?.unwrap_or_else(nemesis::seed_of_now),
                 mutant: value(&mut rest, "--mutant")?

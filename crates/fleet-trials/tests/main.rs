@@ -23,6 +23,7 @@ fn tried(seconds: u64, mutant: Option<Mutant>) -> Option<Report> {
                 time: Duration::from_secs(seconds),
                 seed: 1,
                 mutant,
+                workers: mutant.is_none(),
                 small_disk: false,
             };
             return Some(nemesis::run(&programs, &settings));

@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 use super::{
     carriers::{Carriers, Taken},
     history::History,
-    spec::{Key, Op, Ret, Sizes, What},
+    spec::{Effects, Key, Op, Ret, What},
 };
 use crate::{
     dice::Dice,
@@ -134,29 +134,43 @@ pub(super) fn play(
     })
 }
 
-/// Plays each command once, one after the other, and returns how many events each has.
-pub(super) fn sizes(shared: &Shared<'_>) -> Sizes {
+/// Plays each command once, one after the other, and returns what each does.
+pub(super) fn effects(shared: &Shared<'_>) -> Effects {
     let run = start(shared, 0, &AtomicBool::new(false)).unwrap();
     let history = History::default();
     let mut player = Player::new(shared, (&run, &history), (0, 0));
     let started = player.read(0).len();
-    let mut events = |what, request| {
+    let mut play = |what, request| {
         let decided = player.append(what, None, request);
-        (of(&decided["seq"]) - of(&decided["from"]), decided)
+        let events = of(&decided["seq"]) - of(&decided["from"]);
+        ((events, is_accepted(&decided)), decided)
     };
-    let (allowed, _) = events(What::Propose, None);
-    let (asked, decided) = events(What::AskForEnd, None);
+    let (proposed, _) = play(What::Propose, None);
+    let (asked, decided) = play(What::AskForEnd, None);
     let request = Some((decided["request"].clone(), decided["seq"].clone()));
-    let (refused, _) = events(What::Propose, None);
-    let (approved, _) = events(What::Approve, request.clone());
-    let (answered_late, _) = events(What::Approve, request);
-    Sizes {
+    let (proposed_while_waiting, _) = play(What::Propose, None);
+    let (approved, _) = play(What::Approve, request.clone());
+    let (proposed_after_end, _) = play(What::Propose, None);
+    let (approved_late, _) = play(What::Approve, request);
+    let promised = (
+        proposed.1,
+        proposed_while_waiting.1,
+        approved.1,
+        approved_late.1,
+    );
+    assert_eq!(
+        promised,
+        (true, false, true, false),
+        "the verdicts of a run"
+    );
+    Effects {
         started,
-        allowed,
-        refused,
+        proposed,
+        proposed_while_waiting,
+        proposed_after_end,
         asked,
         approved,
-        answered_late,
+        approved_late,
     }
 }
 
@@ -384,6 +398,11 @@ impl Shared<'_> {
         let mut slowest = self.slowest.lock().unwrap();
         *slowest = slowest.max(took);
     }
+}
+
+/// Returns whether a command was accepted, or waits for a person.
+fn is_accepted(decided: &Value) -> bool {
+    matches!(decided["verdict"].as_str(), Some("accepted" | "pending"))
 }
 
 /// Returns whether the server says that nothing was recorded. It is held to that.

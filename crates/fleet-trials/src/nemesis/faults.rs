@@ -13,7 +13,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use super::{link::Link, mutant::Mutant};
+use super::{Settings, link::Link, mutant::Mutant};
 use crate::{
     dice::Dice,
     http::Client,
@@ -68,8 +68,8 @@ const ALL: &[Fault] = &[
 
 impl Fault {
     /// Returns the faults of a trial.
-    pub(super) fn of(mutant: Option<Mutant>, has_small_disk: bool) -> Vec<Self> {
-        let mut faults = match mutant {
+    pub(super) fn of(settings: &Settings) -> Vec<Self> {
+        let mut faults = match settings.mutant {
             None => ALL.to_vec(),
             Some(Mutant::NoCommandId) => {
                 vec![Self::KilledServer, Self::CutFromDatabase, Self::ResetLink]
@@ -77,10 +77,23 @@ impl Fault {
             Some(Mutant::LateCommit) => vec![Self::KilledDatabase],
             Some(Mutant::NoEpoch | Mutant::StaleRead) => vec![Self::ResetLink],
         };
-        if has_small_disk && mutant.is_none() {
+        if !settings.workers {
+            faults.retain(|fault| !fault.needs_workers());
+        }
+        if settings.small_disk && settings.mutant.is_none() {
             faults.push(Self::FullDisk);
         }
         faults
+    }
+
+    const fn needs_workers(self) -> bool {
+        matches!(
+            self,
+            Self::KilledWorker
+                | Self::KilledRestate
+                | Self::StoppedWorker
+                | Self::KilledDatabaseInTakeover
+        )
     }
 
     pub(super) const fn name(self) -> &'static str {

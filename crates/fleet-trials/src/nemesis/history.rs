@@ -4,7 +4,7 @@ use std::{cell::Cell, collections::BTreeMap, fmt::Write as _, rc::Rc, sync::Mute
 
 use stateright::semantics::{ConsistencyTester, LinearizabilityTester};
 
-use super::spec::{Key, Log, Op, Ret, Sizes};
+use super::spec::{Effects, Key, Log, Op, Ret};
 
 /// Steps after which a check is given up. A history that can be explained needs a few hundred; how many orders there are
 /// of one that cannot is exponential.
@@ -93,11 +93,11 @@ impl History {
     }
 
     /// Looks for an order of the calls that explains all answers.
-    pub(super) fn check(&self, sizes: Sizes) -> Checked {
+    pub(super) fn check(&self, effects: Effects) -> Checked {
         let entries = self.entries.lock().unwrap().clone();
         let checking = thread::Builder::new()
             .stack_size(STACK_BYTES)
-            .spawn(move || check(&entries, sizes));
+            .spawn(move || check(&entries, effects));
         checking.unwrap().join().unwrap()
     }
 
@@ -130,7 +130,7 @@ fn placed(entries: &[Entry]) -> BTreeMap<Key, (usize, usize)> {
     places
 }
 
-fn check(entries: &[Entry], sizes: Sizes) -> Checked {
+fn check(entries: &[Entry], effects: Effects) -> Checked {
     let places = placed(entries);
     let mut ends: BTreeMap<usize, bool> = BTreeMap::new();
     for entry in entries {
@@ -141,7 +141,7 @@ fn check(entries: &[Entry], sizes: Sizes) -> Checked {
         };
     }
     let budget = Rc::new(Cell::new(STEPS_MAX));
-    let mut tester = LinearizabilityTester::new(Log::new(sizes, &budget));
+    let mut tester = LinearizabilityTester::new(Log::new(effects, &budget));
     for entry in entries {
         let end = ends.get(&entry.call);
         match &entry.happened {
@@ -175,13 +175,14 @@ mod tests {
     use super::*;
     use crate::nemesis::spec::What;
 
-    const SIZES: Sizes = Sizes {
+    const EFFECTS: Effects = Effects {
         started: 1,
-        allowed: 1,
-        refused: 1,
-        asked: 2,
-        approved: 3,
-        answered_late: 0,
+        proposed: (1, true),
+        proposed_while_waiting: (1, false),
+        proposed_after_end: (0, true),
+        asked: (2, true),
+        approved: (3, true),
+        approved_late: (0, false),
     };
 
     fn append(key: Key, what: What, epoch: Option<u64>) -> Op {
@@ -211,7 +212,7 @@ mod tests {
                 history.answered(0, call, ret.clone());
             }
         }
-        history.check(SIZES)
+        history.check(EFFECTS)
     }
 
     #[test]
@@ -309,6 +310,6 @@ mod tests {
         history.did_nothing(0, call);
         let call = history.called(0, Op::Read { from: 0 });
         history.answered(0, call, Ret::Keys(vec![0, 7]));
-        assert_eq!(history.check(SIZES), Checked::Impossible);
+        assert_eq!(history.check(EFFECTS), Checked::Impossible);
     }
 }

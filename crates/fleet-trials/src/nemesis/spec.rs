@@ -54,15 +54,20 @@ pub(super) enum Ret {
     Epoch(u64),
 }
 
-/// How many events each command records, by where the run stands.
+/// What a command does where the run stands: the number of its events, and whether it is accepted.
+pub(super) type Effect = (usize, bool);
+
+/// What each command does, by where the run stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(super) struct Sizes {
+pub(super) struct Effects {
+    /// The number of events of a run that was started.
     pub(super) started: usize,
-    pub(super) allowed: usize,
-    pub(super) refused: usize,
-    pub(super) asked: usize,
-    pub(super) approved: usize,
-    pub(super) answered_late: usize,
+    pub(super) proposed: Effect,
+    pub(super) proposed_while_waiting: Effect,
+    pub(super) proposed_after_end: Effect,
+    pub(super) asked: Effect,
+    pub(super) approved: Effect,
+    pub(super) approved_late: Effect,
 }
 
 /// Where a run stands.
@@ -81,7 +86,7 @@ pub(super) struct Log {
     known: Vec<(Key, usize, usize, bool)>,
     epoch: u64,
     stand: Stand,
-    sizes: Sizes,
+    effects: Effects,
     /// A command without an answer was put where its later answer says it is not.
     is_impossible: bool,
     /// How many more steps may be tried.
@@ -90,13 +95,13 @@ pub(super) struct Log {
 
 impl Log {
     /// Returns the log of a run that was started.
-    pub(super) fn new(sizes: Sizes, budget: &Rc<Cell<u64>>) -> Self {
+    pub(super) fn new(effects: Effects, budget: &Rc<Cell<u64>>) -> Self {
         Self {
-            keys: vec![0; sizes.started],
+            keys: vec![0; effects.started],
             known: Vec::new(),
             epoch: 0,
             stand: Stand::Working,
-            sizes,
+            effects,
             is_impossible: false,
             budget: Rc::clone(budget),
         }
@@ -114,21 +119,20 @@ impl Log {
         if epoch.is_some_and(|epoch| epoch != self.epoch) {
             return Ret::Stale;
         }
-        let sizes = self.sizes;
+        let effects = self.effects;
         let (events, accepted) = match (what, self.stand) {
-            (What::Propose, Stand::Working) => (sizes.allowed, true),
-            (What::Propose | What::AskForEnd, _) if self.stand != Stand::Working => {
-                (sizes.refused, false)
+            (What::Propose, Stand::Working) => effects.proposed,
+            (What::Propose, Stand::Waiting) => effects.proposed_while_waiting,
+            (What::Propose, Stand::Over) => effects.proposed_after_end,
+            (What::AskForEnd, _) => {
+                self.stand = Stand::Waiting;
+                effects.asked
             }
             (What::Approve, Stand::Waiting) => {
                 self.stand = Stand::Over;
-                (sizes.approved, true)
+                effects.approved
             }
-            (What::Approve, _) => (sizes.answered_late, false),
-            _ => {
-                self.stand = Stand::Waiting;
-                (sizes.asked, true)
-            }
+            (What::Approve, _) => effects.approved_late,
         };
         let from = self.keys.len();
         let tag = if what == What::Propose { key } else { 0 };
