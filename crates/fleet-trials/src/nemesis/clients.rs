@@ -353,7 +353,11 @@ impl<'a> Player<'a> {
                     if has_done_nothing(&answer) {
                         self.history.did_nothing(self.at, number);
                     }
-                    if matches!(answer.status, 400 | 403 | 404 | 409 | 422) {
+                    // A standby may not have the run yet; what it says of runs that it has is checked.
+                    let is_too_early = answer.status == 404 && self.shared.reader.is_some();
+                    if is_too_early {
+                        self.history.did_nothing(self.at, number);
+                    } else if matches!(answer.status, 400 | 403 | 404 | 409 | 422) {
                         // Nothing that is sent again gets another answer.
                         self.failures
                             .push(format!("run {}: {op:?}: {}", self.run, answer.json()));

@@ -1,14 +1,13 @@
 //! Records what clients call and are answered, and checks it against the specification.
 
-use std::{cell::Cell, collections::BTreeMap, fmt::Write as _, rc::Rc, sync::Mutex, thread};
+use std::{cell::RefCell, collections::BTreeMap, fmt::Write as _, rc::Rc, sync::Mutex, thread};
 
 use stateright::semantics::{ConsistencyTester, LinearizabilityTester};
 
-use super::spec::{Effects, Key, Log, Op, Ret};
+use super::spec::{Effects, Key, Log, Op, Ret, Search};
 
-/// Steps after which a check is given up. A history that can be explained needs a few hundred; how many orders there are
-/// of one that cannot is exponential.
-const STEPS_MAX: u64 = 50_000;
+/// Steps after which a check is given up. Most histories need a few hundred.
+const STEPS_MAX: u64 = 200_000;
 /// The check calls itself once for each call of a history.
 const STACK_BYTES: usize = 512 << 20;
 /// The first thread of calls that have no answer: they are tried last.
@@ -140,8 +139,8 @@ fn check(entries: &[Entry], effects: Effects) -> Checked {
             Happened::Called(_) => None,
         };
     }
-    let budget = Rc::new(Cell::new(STEPS_MAX));
-    let mut tester = LinearizabilityTester::new(Log::new(effects, &budget));
+    let search = Rc::new(RefCell::new(Search::new(STEPS_MAX)));
+    let mut tester = LinearizabilityTester::new(Log::new(effects, &search));
     for entry in entries {
         let end = ends.get(&entry.call);
         match &entry.happened {
@@ -153,7 +152,7 @@ fn check(entries: &[Entry], effects: Effects) -> Checked {
                 if let Op::Append { key, placed, .. } = &mut op {
                     *placed = places.get(key).map(|(from, _)| *from);
                 }
-                tester.on_invoke(thread, op).unwrap();
+                tester.on_invoke(thread, (entry.call, op)).unwrap();
             }
             Happened::Answered(ret) => {
                 tester.on_return(entry.client, ret.clone()).unwrap();
@@ -163,7 +162,7 @@ fn check(entries: &[Entry], effects: Effects) -> Checked {
     }
     if tester.is_consistent() {
         Checked::Explained
-    } else if budget.get() == 0 {
+    } else if search.borrow().is_over() {
         Checked::GivenUp
     } else {
         Checked::Impossible

@@ -1,6 +1,11 @@
 //! The sequential specification of a run's log: what each call must answer if calls came one after the other.
 
-use std::{cell::Cell, rc::Rc};
+use std::{
+    cell::RefCell,
+    collections::BTreeSet,
+    hash::{DefaultHasher, Hash as _, Hasher as _},
+    rc::Rc,
+};
 
 use stateright::semantics::SequentialSpec;
 
@@ -89,13 +94,37 @@ pub(super) struct Log {
     effects: Effects,
     /// A command without an answer was put where its later answer says it is not.
     is_impossible: bool,
+    /// The sum of the digests of the calls so far, whatever their order.
+    calls: u128,
+    search: Rc<RefCell<Search>>,
+}
+
+/// What a search for an order has tried.
+#[derive(Debug)]
+pub(super) struct Search {
+    /// The calls that were put in order, with the log that they lead to: none of these is tried a second time.
+    tried: BTreeSet<(u128, u64)>,
     /// How many more steps may be tried.
-    budget: Rc<Cell<u64>>,
+    left: u64,
+}
+
+impl Search {
+    pub(super) fn new(steps: u64) -> Self {
+        Self {
+            tried: BTreeSet::new(),
+            left: steps,
+        }
+    }
+
+    /// Returns whether it was given up.
+    pub(super) const fn is_over(&self) -> bool {
+        self.left == 0
+    }
 }
 
 impl Log {
     /// Returns the log of a run that was started.
-    pub(super) fn new(effects: Effects, budget: &Rc<Cell<u64>>) -> Self {
+    pub(super) fn new(effects: Effects, search: &Rc<RefCell<Search>>) -> Self {
         Self {
             keys: vec![0; effects.started],
             known: Vec::new(),
@@ -103,7 +132,8 @@ impl Log {
             stand: Stand::Working,
             effects,
             is_impossible: false,
-            budget: Rc::clone(budget),
+            calls: 0,
+            search: Rc::clone(search),
         }
     }
 
@@ -147,11 +177,8 @@ impl Log {
     }
 }
 
-impl SequentialSpec for Log {
-    type Op = Op;
-    type Ret = Ret;
-
-    fn invoke(&mut self, op: &Op) -> Ret {
+impl Log {
+    fn call(&mut self, op: &Op) -> Ret {
         match op {
             Op::Append {
                 key,
@@ -173,9 +200,35 @@ impl SequentialSpec for Log {
         }
     }
 
-    fn is_valid_step(&mut self, op: &Op, ret: &Ret) -> bool {
-        let left = self.budget.get().saturating_sub(1);
-        self.budget.set(left);
-        left > 0 && !self.is_impossible && self.invoke(op) == *ret
+    fn digest(&self) -> u64 {
+        let mut hasher = DefaultHasher::new();
+        (&self.keys, self.epoch, self.stand as u8).hash(&mut hasher);
+        hasher.finish()
+    }
+}
+
+impl SequentialSpec for Log {
+    /// A call with its number in the history.
+    type Op = (usize, Op);
+    type Ret = Ret;
+
+    fn invoke(&mut self, (number, op): &(usize, Op)) -> Ret {
+        let mut hasher = DefaultHasher::new();
+        number.hash(&mut hasher);
+        let low = hasher.finish();
+        low.hash(&mut hasher);
+        let digest = u128::from(hasher.finish()) << 64 | u128::from(low);
+        self.calls = self.calls.wrapping_add(digest);
+        self.call(op)
+    }
+
+    fn is_valid_step(&mut self, op: &(usize, Op), ret: &Ret) -> bool {
+        let left = self.search.borrow().left.saturating_sub(1);
+        self.search.borrow_mut().left = left;
+        if left == 0 || self.is_impossible || self.invoke(op) != *ret {
+            return false;
+        }
+        let reached = (self.calls, self.digest());
+        self.search.borrow_mut().tried.insert(reached)
     }
 }
