@@ -79,6 +79,7 @@ pub fn seed_of_now() -> u64 {
 struct Ledger {
     runs: Mutex<Vec<(String, BTreeMap<Key, (usize, usize)>)>>,
     counts: Mutex<(usize, usize)>,
+    unexplained: AtomicU64,
     failures: Mutex<Vec<String>>,
 }
 
@@ -228,6 +229,9 @@ impl Ledger {
     fn enter(&self, played: Played, (effects, seed): (Effects, u64)) {
         let checked = played.history.check(effects);
         let run = &played.run;
+        if checked == Checked::Impossible {
+            self.unexplained.fetch_add(1, Ordering::Relaxed);
+        }
         if checked != Checked::Explained {
             let path = env::temp_dir().join(format!("interlock-nemesis-{seed}-{run}.txt"));
             let _ = fs::write(&path, played.history.text());
@@ -311,6 +315,8 @@ fn report(
         ended_workers: made.ended_workers,
         slowest_answer: *shared.slowest.lock().unwrap(),
         slowest_durable_run: *steps.slowest.lock().unwrap(),
+        unexplained: usize::try_from(ledger.unexplained.load(Ordering::Relaxed))
+            .unwrap_or(usize::MAX),
         failures,
     }
 }

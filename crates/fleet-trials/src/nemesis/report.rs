@@ -22,6 +22,8 @@ pub struct Report {
     pub(super) ended_workers: u64,
     pub(super) slowest_answer: Duration,
     pub(super) slowest_durable_run: Duration,
+    /// Histories that no order of the calls explains.
+    pub(super) unexplained: usize,
     pub(super) failures: Vec<String>,
 }
 
@@ -36,6 +38,12 @@ impl Report {
     #[must_use]
     pub fn failures(&self) -> &[String] {
         &self.failures
+    }
+
+    /// Returns the number of histories that no order of the calls explains.
+    #[must_use]
+    pub const fn unexplained(&self) -> usize {
+        self.unexplained
     }
 
     /// Returns the number of calls, of runs whose history was checked, of durable runs, and of faults.
@@ -105,7 +113,7 @@ impl Report {
             "repeated_steps": self.repeated_steps, "ended_workers": self.ended_workers,
             "slowest_answer_ms": self.slowest_answer.as_millis() as u64,
             "slowest_durable_run_ms": self.slowest_durable_run.as_millis() as u64,
-            "faults": self.faults.iter().map(fault).collect::<Vec<_>>(), "failures": self.failures,
+            "unexplained": self.unexplained, "faults": self.faults.iter().map(fault).collect::<Vec<_>>(), "failures": self.failures,
         })
     }
 }
