@@ -8,6 +8,7 @@ mod faults;
 mod history;
 mod link;
 mod mutant;
+mod player;
 mod report;
 mod spec;
 mod standby;
@@ -27,10 +28,11 @@ use std::{
 
 use self::{
     carriers::Carriers,
-    clients::{Played, Shared, Tokens, effects, key_of, play},
+    clients::{Played, Shared, Tokens, effects, play},
     faults::{Fault, LEASE_SECONDS, Made, Parts, make},
     history::Checked,
     link::Link,
+    player::key_of,
     spec::{Effects, Key},
     standby::Standby,
     steps::Steps,
@@ -74,10 +76,13 @@ pub fn seed_of_now() -> u64 {
     now.map_or(1, |now| now.as_secs())
 }
 
+/// Where each command stands that was answered, and how many events it has.
+type Acknowledged = BTreeMap<Key, (usize, usize)>;
+
 /// The runs that clients have worked in, with what was acknowledged in each.
 #[derive(Debug, Default)]
 struct Ledger {
-    runs: Mutex<Vec<(String, BTreeMap<Key, (usize, usize)>)>>,
+    runs: Mutex<Vec<(String, Acknowledged)>>,
     counts: Mutex<(usize, usize)>,
     unexplained: AtomicU64,
     failures: Mutex<Vec<String>>,
