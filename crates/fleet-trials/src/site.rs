@@ -29,6 +29,9 @@ pub(crate) const TENANT: &str = "acme";
 /// How long a client waits for an answer.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(5);
 
+/// How often a log is checked before it counts as wrong.
+const TRIES: u32 = 5;
+
 /// What every server of a trial is started with.
 const SETTINGS: &[&str] = &[
     "-c",
@@ -202,7 +205,15 @@ impl Site {
 
     /// Checks the whole log of a run.
     pub(crate) fn verified(&self, run: &str) -> Result<(), String> {
-        let verified = self.shared(&["verify", run]).map(drop);
+        let verify = || self.shared(&["verify", run]).map(drop);
+        // On a machine that is busy, a connection may take longer than the program waits for it.
+        let mut verified = verify();
+        for _ in 1..TRIES {
+            if verified.is_ok() {
+                break;
+            }
+            verified = verify();
+        }
         verified.map_err(|wrong| format!("run {run}: {wrong}"))
     }
 
