@@ -6,16 +6,17 @@ use anyhow::{Result, bail};
 
 use crate::tools;
 
-/// The packages whose programs are started, and the one that starts them.
-const PACKAGES: &[&str] = &[
-    "--package",
-    "interlock",
-    "--package",
-    "interlock-shared",
-    "--package",
-    "interlock-worker",
-    "--package",
-    "interlock-fleet-trials",
+/// What is built together: the programs as they are shipped, and the one that starts them.
+const BUILDS: &[&[&str]] = &[
+    &[
+        "--package",
+        "interlock",
+        "--package",
+        "interlock-shared",
+        "--package",
+        "interlock-worker",
+    ],
+    &["--package", "interlock-fleet-trials"],
 ];
 
 /// Measures the fleet.
@@ -29,9 +30,11 @@ pub(crate) fn nemesis(arguments: &[&str]) -> Result<ExitCode> {
 }
 
 fn trial(name: &str, arguments: &[&str]) -> Result<ExitCode> {
-    let build = [&["build", "--release", "--locked", "--quiet"], PACKAGES].concat();
-    if !tools::cargo(&build).status()?.success() {
-        bail!("`cargo {}` failed", build.join(" "));
+    for packages in BUILDS {
+        let build = [&["build", "--release", "--locked", "--quiet"], *packages].concat();
+        if !tools::cargo(&build).status()?.success() {
+            bail!("`cargo {}` failed", build.join(" "));
+        }
     }
     let program = tools::built("release")?.join("interlock-fleet-trials");
     let words = [&[name], arguments].concat();
