@@ -50,9 +50,8 @@ fn is_noticed(name: &str) {
 
 #[test]
 fn the_log_of_a_fleet_is_linearizable_under_faults() {
-    // Two minutes in CI, and less elsewhere.
-    let seconds = if env::var_os("CI").is_some() { 120 } else { 20 };
-    let Some(report) = tried(seconds, None) else {
+    // `cargo xtask nemesis` goes on for as long as one likes.
+    let Some(report) = tried(40, None) else {
         return;
     };
     report.print(false);

@@ -5,10 +5,13 @@ use std::sync::Arc;
 use futures_util::future::join;
 use interlock_core::names::RunId;
 use interlock_store::{ChainHash, record::Row};
-use tokio_postgres::types::{ToSql, Type};
+use tokio_postgres::{
+    Statement,
+    types::{ToSql, Type},
+};
 
 use crate::{
-    database::{Database, End, Leased, Value},
+    database::{Database, End, Leased, Prepared, Value},
     error::{SharedError, failed},
 };
 
@@ -177,6 +180,22 @@ async fn repeated(
     }))
 }
 
+/// Inserts events of a run.
+pub(crate) const INSERT: Prepared = (
+    "INSERT INTO interlock.events (tenant, run, seq, at_ms, prev, hash, body) \
+     SELECT $1, $2, seq, at_ms, prev, hash, body \
+     FROM unnest($3, $4, $5, $6, $7) AS row (seq, at_ms, prev, hash, body)",
+    &[
+        Type::TEXT,
+        Type::TEXT,
+        Type::INT8_ARRAY,
+        Type::INT8_ARRAY,
+        Type::BYTEA_ARRAY,
+        Type::BYTEA_ARRAY,
+        Type::BYTEA_ARRAY,
+    ],
+);
+
 /// Rows as columns, in the form that one statement takes.
 #[derive(Default)]
 pub(crate) struct Columns {
@@ -206,24 +225,30 @@ impl Columns {
         if self.seqs.is_empty() {
             return Ok(());
         }
-        let values: [(&(dyn ToSql + Sync), Type); 7] = [
-            (&tenant, Type::TEXT),
-            (&run, Type::TEXT),
-            (&self.seqs, Type::INT8_ARRAY),
-            (&self.times, Type::INT8_ARRAY),
-            (&self.prevs, Type::BYTEA_ARRAY),
-            (&self.hashes, Type::BYTEA_ARRAY),
-            (&self.bodies, Type::BYTEA_ARRAY),
+        let insert = leased.prepare(INSERT).await?;
+        self.insert_by(leased, &insert, (tenant, run)).await
+    }
+
+    /// Inserts them by [`INSERT`], which was prepared.
+    pub(crate) async fn insert_by(
+        self,
+        leased: &Leased,
+        insert: &Statement,
+        (tenant, run): (&str, &str),
+    ) -> Result<(), SharedError> {
+        if self.seqs.is_empty() {
+            return Ok(());
+        }
+        let values: [&(dyn ToSql + Sync); 7] = [
+            &tenant,
+            &run,
+            &self.seqs,
+            &self.times,
+            &self.prevs,
+            &self.hashes,
+            &self.bodies,
         ];
-        let inserted = leased
-            .client
-            .query_typed(
-                "INSERT INTO interlock.events (tenant, run, seq, at_ms, prev, hash, body) \
-                 SELECT $1, $2, seq, at_ms, prev, hash, body \
-                 FROM unnest($3, $4, $5, $6, $7) AS row (seq, at_ms, prev, hash, body)",
-                &values,
-            )
-            .await;
+        let inserted = leased.client.execute(insert, &values).await;
         inserted
             .map(drop)
             .map_err(|error| failed(leased.place(), &error))

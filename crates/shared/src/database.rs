@@ -1,9 +1,10 @@
 //! Connections to a database, and transactions on them.
 
 use std::{
+    collections::BTreeMap,
     fmt,
     future::Future,
-    sync::{Arc, Mutex, PoisonError},
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
     time::Duration,
 };
 
@@ -13,7 +14,7 @@ use tokio::{
     time::timeout,
 };
 use tokio_postgres::{
-    Client, Row,
+    Client, Row, Statement,
     types::{ToSql, Type},
 };
 
@@ -56,13 +57,23 @@ impl fmt::Debug for Database {
 struct Pool {
     address: Address,
     /// Idle connections, each with the tenant that it was made for; the one used last is at the end.
-    idle: Mutex<Vec<(Tenant, Client)>>,
+    idle: Mutex<Vec<(Tenant, Connection)>>,
     permits: Arc<Semaphore>,
+}
+
+/// A statement that connections keep prepared: its text, and the types of its parameters.
+pub(crate) type Prepared = (&'static str, &'static [Type]);
+
+/// A connection, and the statements that are prepared on it.
+struct Connection {
+    client: Client,
+    prepared: Mutex<BTreeMap<&'static str, Statement>>,
 }
 
 /// A connection in use. It is closed when dropped; [`Leased::put_back`] keeps it for the next use.
 pub(crate) struct Leased {
     pub(crate) client: Client,
+    prepared: Mutex<BTreeMap<&'static str, Statement>>,
     tenant: Tenant,
     pool: Arc<Pool>,
     is_reused: bool,
@@ -77,7 +88,27 @@ impl Leased {
             .idle
             .lock()
             .unwrap_or_else(PoisonError::into_inner);
-        idle.push((self.tenant, self.client));
+        let connection = Connection {
+            client: self.client,
+            prepared: self.prepared,
+        };
+        idle.push((self.tenant, connection));
+    }
+
+    /// Returns a statement that is parsed and planned once for each connection.
+    pub(crate) async fn prepare(&self, (text, types): Prepared) -> Result<Statement, SharedError> {
+        let known = self.prepared().get(text).cloned();
+        if let Some(statement) = known {
+            return Ok(statement);
+        }
+        let prepared = self.client.prepare_typed(text, types).await;
+        let prepared = prepared.map_err(|error| failed(self.place(), &error))?;
+        self.prepared().insert(text, prepared.clone());
+        Ok(prepared)
+    }
+
+    fn prepared(&self) -> MutexGuard<'_, BTreeMap<&'static str, Statement>> {
+        self.prepared.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     pub(crate) fn place(&self) -> &str {
@@ -148,7 +179,7 @@ impl Pool {
             if fresh {
                 idle.clear();
             }
-            idle.retain(|(_, client)| !client.is_closed());
+            idle.retain(|(_, connection)| !connection.client.is_closed());
             // INVARIANT: a connection serves only the tenant that it was made for.
             if let Some(at) = idle.iter().rposition(|(owner, _)| owner == tenant) {
                 return Some(idle.remove(at).1);
@@ -162,12 +193,16 @@ impl Pool {
         };
         let found = idle();
         let is_reused = found.is_some();
-        let client = match found {
-            Some(client) => client,
-            None => connect::connect(&self.address, tenant).await?,
+        let connection = match found {
+            Some(connection) => connection,
+            None => Connection {
+                client: connect::connect(&self.address, tenant).await?,
+                prepared: Mutex::default(),
+            },
         };
         Ok(Leased {
-            client,
+            client: connection.client,
+            prepared: connection.prepared,
             tenant: tenant.clone(),
             pool: Arc::clone(self),
             is_reused,

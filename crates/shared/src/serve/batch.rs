@@ -33,11 +33,14 @@ use interlock_store::{
 use serde_json::json;
 use tokio_postgres::types::{ToSql, Type};
 
-use self::{touched::Touched, written::Written};
+use self::{
+    touched::Touched,
+    written::{Statements, Written},
+};
 use super::{listed::Listed, problem::Problem};
 use crate::{
     append::integer,
-    database::{Database, Leased},
+    database::{Database, Leased, Prepared},
     error::{SharedError, failed},
     people::{self, People},
     rows::Found,
@@ -53,6 +56,19 @@ const TRIES_MAX: u32 = 4;
 /// Maximum number of events that are read while the run is locked; more are read before.
 const TAIL_MAX: u64 = 256;
 
+/// Locks a run and reads the end of its log, with the time.
+const TIP: Prepared = (
+    "SELECT seq, tip_hash, epoch, greatest(last_ms, \
+     (extract(epoch FROM clock_timestamp()) * 1000)::bigint) \
+     FROM interlock.runs WHERE tenant = $1 AND run = $2 FOR UPDATE",
+    &[Type::TEXT, Type::TEXT],
+);
+/// Reads which commands were recorded before.
+const KNOWN: Prepared = (
+    "SELECT id, digest, reply FROM interlock.commands \
+     WHERE tenant = $1 AND run = $2 AND id = ANY($3)",
+    &[Type::TEXT, Type::TEXT, Type::TEXT_ARRAY],
+);
 /// Reads who has done work in a run.
 const DRIVERS: &str = "SELECT DISTINCT subject FROM interlock.commands \
      WHERE tenant = $1 AND run = $2 AND drives AND subject IS NOT NULL";
@@ -166,7 +182,8 @@ impl Live {
             let (before, grown) = (self.folded.run.seq, written.bytes);
             let events = run.seq - before;
             written.listed = Listed::of(&self.machine, &run).stored();
-            written.commit(&database, leased, self.log.run(), (run.seq, hash))?;
+            let to = (self.log.run(), &locked.statements);
+            written.commit(&database, leased, to, (run.seq, hash))?;
             self.folded = Snapshot { run, head: hash };
             self.touched = touched;
             if events > 0 {
@@ -261,6 +278,8 @@ struct Locked {
     people: Option<People>,
     /// The votes of the run, if one of the commands approves something.
     votes: Vec<Vote>,
+    /// What writes the result.
+    statements: Statements,
 }
 
 impl Locked {
@@ -274,28 +293,19 @@ impl Locked {
         let asks = batch.iter().any(|one| one.accepts);
         let by_people = batch.iter().any(|one| one.role == Role::Person);
         let (tenant, id) = (database.tenant().clone(), run.clone());
-        let (leased, (tip, known, drivers, people, votes)) =
+        let (leased, (tip, known, drivers, people, votes, statements)) =
             database.begin_with(move |sent| async move {
                 let (tenant, run) = (tenant.as_str(), id.as_str());
                 let own: [(&(dyn ToSql + Sync), Type); 2] =
                     [(&tenant, Type::TEXT), (&run, Type::TEXT)];
-                let with_keys: [(&(dyn ToSql + Sync), Type); 3] = [
-                    (&tenant, Type::TEXT),
-                    (&run, Type::TEXT),
-                    (&keys, Type::TEXT_ARRAY),
-                ];
+                // INVARIANT: all that is prepared is prepared before anything is sent, so that nothing waits for it in between.
+                let (tip, known) = (sent.prepare(TIP).await?, sent.prepare(KNOWN).await?);
+                let statements = Statements::prepare(&sent).await?;
                 // Sent together, and executed one after the other: the second sees what was committed before the lock.
-                let tip = sent.client.query_typed(
-                    "SELECT seq, tip_hash, epoch, greatest(last_ms, \
-                 (extract(epoch FROM clock_timestamp()) * 1000)::bigint) \
-                 FROM interlock.runs WHERE tenant = $1 AND run = $2 FOR UPDATE",
-                    &own,
-                );
-                let known = sent.client.query_typed(
-                    "SELECT id, digest, reply FROM interlock.commands \
-                 WHERE tenant = $1 AND run = $2 AND id = ANY($3)",
-                    &with_keys,
-                );
+                let of_run: [&(dyn ToSql + Sync); 2] = [&tenant, &run];
+                let with_keys: [&(dyn ToSql + Sync); 3] = [&tenant, &run, &keys];
+                let tip = sent.client.query(&tip, &of_run);
+                let known = sent.client.query(&known, &with_keys);
                 let drivers = async {
                     if !asks {
                         return Ok(Vec::new());
@@ -324,6 +334,7 @@ impl Locked {
                     drivers.map_err(failed)?,
                     people.map_err(failed)?,
                     votes.map_err(failed)?,
+                    statements,
                 ))
             })?;
         let Some(tip) = tip.into_iter().next() else {
@@ -349,6 +360,7 @@ impl Locked {
             drivers: names,
             people: database.parsed_people(people)?,
             votes: votes::read(database, run, votes)?,
+            statements,
         };
         Ok((leased, locked))
     }
