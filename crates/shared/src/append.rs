@@ -13,6 +13,7 @@ use tokio_postgres::{
 use crate::{
     database::{Database, End, Leased, Prepared, Value},
     error::{SharedError, failed},
+    workspaces,
 };
 
 /// A command that is recorded once, however often it is sent.
@@ -55,6 +56,8 @@ pub(crate) struct Batch {
     pub(crate) command: Option<CommandKey>,
     /// The epoch of a carrier.
     pub(crate) epoch: Option<u64>,
+    /// The stored workspace that these events leave.
+    pub(crate) workspace: Option<String>,
 }
 
 /// The end of a run's log, while its row is locked.
@@ -285,6 +288,9 @@ async fn insert(
     let (inserted, moved) = join(columns.insert(leased, tenant, run), moved).await;
     inserted?;
     moved?;
+    if let Some(workspace) = &batch.workspace {
+        workspaces::publish(leased, tenant, run, workspace).await?;
+    }
     if let Some(command) = batch.command {
         leased
             .query(

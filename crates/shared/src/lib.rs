@@ -38,6 +38,7 @@ mod tenant;
 mod tls;
 mod tokens;
 mod votes;
+mod workspaces;
 
 pub use address::Address;
 pub use append::{Appended, CommandKey};
@@ -64,3 +65,4 @@ pub use serve::{ServeError, ServeSettings, serve};
 pub use sign_in::{BadSignIn, SignIn};
 pub use tenant::{BadTenant, Tenant};
 pub use tokens::{DAYS_MAX, Role, TokenCard};
+pub use workspaces::{NewWorkspace, WORKSPACE_BYTES_MAX, Workspace, WorkspaceRecorder};

@@ -25,6 +25,7 @@ use crate::{
     blobs::SharedMessages,
     database::Database,
     rows::Head,
+    workspaces::WorkspaceRecorder,
 };
 
 /// Times between two checks of a log that is followed, the shortest first.
@@ -52,6 +53,8 @@ pub struct SharedRun {
     every: u64,
     /// What was appended since the newest snapshot, as of this number of events.
     since: Cell<Option<(u64, Since)>>,
+    /// Records the files of the run at the end of each step.
+    recorder: Option<Box<dyn WorkspaceRecorder>>,
 }
 
 impl SharedRun {
@@ -73,6 +76,7 @@ impl SharedRun {
             epoch: None,
             every: record::EVERY,
             since: Cell::new(None),
+            recorder: None,
             database,
         }
     }
@@ -80,6 +84,11 @@ impl SharedRun {
     /// Appends under `epoch` from now on, as the run's carrier.
     pub fn carry(&mut self, epoch: u64) {
         self.epoch = Some(epoch);
+    }
+
+    /// Has the files of the run recorded with the end of each step from now on.
+    pub fn record_files(&mut self, recorder: Box<dyn WorkspaceRecorder>) {
+        self.recorder = Some(recorder);
     }
 
     /// Appends events and records the command that caused them.
@@ -106,6 +115,8 @@ impl SharedRun {
             .map(|event| record::body_of(event, self.log_of()))
             .collect::<Result<_, _>>()?;
         let bytes: u64 = bodies.iter().map(|body| body.len() as u64).sum();
+        let recorder = self.recorder.as_mut();
+        let workspace = recorder.map_or(Ok(None), |recorder| recorder.before(events))?;
         let batch = Batch {
             run: self.run.clone(),
             expected_seq,
@@ -113,8 +124,14 @@ impl SharedRun {
             bodies,
             command,
             epoch: self.epoch,
+            workspace: workspace.clone(),
         };
         let appended = self.database.append(batch)?;
+        if let (Appended::Recorded, Some(recorder), Some(id)) =
+            (&appended, &mut self.recorder, &workspace)
+        {
+            recorder.recorded(id);
+        }
         if appended == Appended::Recorded && !events.is_empty() {
             self.grew(expected_seq, events.len() as u64, bytes);
         }

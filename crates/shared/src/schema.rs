@@ -18,9 +18,10 @@ const MIGRATIONS: &[&str] = &[
     include_str!("../migrations/5.sql"),
     include_str!("../migrations/6.sql"),
     include_str!("../migrations/7.sql"),
+    include_str!("../migrations/8.sql"),
 ];
 /// The format that this code writes and reads.
-pub const FORMAT: i32 = 7;
+pub const FORMAT: i32 = 8;
 /// The lock that is taken while the tables change: `ILCK`.
 const LOCK: u64 = 0x494c_434b;
 

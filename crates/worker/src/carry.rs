@@ -17,6 +17,7 @@ use crate::{
     next::{LATER_AFTER, Next},
     note::Note,
     shared::Shared,
+    workspace::{Missing, UnreadyError, ready},
 };
 
 /// What follows for a run that cannot go on here now.
@@ -29,6 +30,8 @@ const REST_AFTER: Duration = Duration::from_secs(1);
 enum CarryError {
     #[error("its project cannot be used here: {0}")]
     Project(#[source] io::Error),
+    #[error(transparent)]
+    Files(#[from] UnreadyError),
     #[error(transparent)]
     Store(#[from] StoreError),
     #[error(transparent)]
@@ -64,7 +67,17 @@ pub(crate) fn carry(shared: &Arc<Shared>, run: &RunId, held: Held, term: Term) {
     };
     let (how, (next, due), why) = match prepared {
         Err(error) => (untouched, LATER, Some(error.to_string())),
-        Ok((mut host, machine)) => {
+        Ok(Prepared {
+            mut host,
+            machine,
+            missing: Some(missing),
+        }) => match ask(shared, &mut host, &machine, &missing) {
+            Ok(()) => (untouched, (Next::Person, None), None),
+            Err(error) => (untouched, LATER, Some(error.to_string())),
+        },
+        Ok(Prepared {
+            mut host, machine, ..
+        }) => {
             held.attach(host.abandoner());
             match driven(&mut host, &machine) {
                 Ok(next) => (GivenBack::Whole, next, None),
@@ -93,15 +106,27 @@ pub(crate) fn carry(shared: &Arc<Shared>, run: &RunId, held: Held, term: Term) {
     shared.nudge();
 }
 
+/// A run that is open here, with everything that it needs.
+struct Prepared {
+    host: Embedded,
+    machine: Machine,
+    /// What a person is asked first.
+    missing: Option<Missing>,
+}
+
 /// Opens the run here, and finds everything that it needs.
-fn prepare(shared: &Shared, run: &RunId, term: Term) -> Result<(Embedded, Machine), CarryError> {
-    let project = shared.projects().of(run).map_err(CarryError::Project)?;
+fn prepare(shared: &Shared, run: &RunId, term: Term) -> Result<Prepared, CarryError> {
+    let files = ready(shared, run, term.epoch, &shared.runs().open_run(run)?)?;
+    let project = files.project;
     let environment = shared.environment();
     let home = environment.home_of_person();
     let home = home.as_deref().unwrap_or(Path::new("/"));
     shared.runs().relocate(run, &project, home)?;
     let mut log = shared.runs().open_run(run)?;
     log.carry(term.epoch);
+    if let Some(recorder) = files.recorder {
+        log.record_files(Box::new(recorder));
+    }
     let folded = log.load()?;
     let machine = log.machine_of(&folded)?;
     if let Some(places) = folded.places() {
@@ -121,7 +146,36 @@ fn prepare(shared: &Shared, run: &RunId, term: Term) -> Result<(Embedded, Machin
         is_interrupted: term.is_interrupted,
         rest_after: REST_AFTER,
     });
-    Ok((host, machine))
+    Ok(Prepared {
+        host,
+        machine,
+        missing: files.missing,
+    })
+}
+
+/// Pauses a run whose files are not here, and asks a person whether to go on without them.
+fn ask(
+    shared: &Shared,
+    host: &mut Embedded,
+    machine: &Machine,
+    missing: &Missing,
+) -> Result<(), CarryError> {
+    let run = host.run()?;
+    if run.paused.is_some() {
+        // A person has paused it, and is asked after that.
+        return Ok(());
+    }
+    let pause = CommandKind::Pause {
+        by: format!("the worker on {}", shared.machine()),
+        reason: Some(missing.reason.clone()),
+    };
+    interlock_runner::command(machine, host, &pause)?;
+    let seq = host.log().count()?;
+    let database = shared.database();
+    database
+        .asked_about_workspace(&run.id, &missing.id, seq)
+        .map_err(StoreError::from)?;
+    Ok(())
 }
 
 /// Reads the configuration of the person who runs the worker, and the restrictions of the project.

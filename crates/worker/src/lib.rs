@@ -29,11 +29,12 @@ mod settings;
 mod shared;
 mod ticks;
 mod worker;
+mod workspace;
 
 pub use error::WorkerError;
 pub use next::Next;
 pub use note::Note;
 pub use projects::Projects;
 pub use restate::register;
-pub use settings::{LEASE_MAX, LEASE_MIN, SLOTS_MAX, WorkerSettings};
+pub use settings::{LEASE_MAX, LEASE_MIN, SLOTS_MAX, WORKSPACE_MAX, WorkerSettings};
 pub use worker::{Stopper, work};

@@ -1,6 +1,6 @@
 //! What a worker reports.
 
-use std::net::SocketAddr;
+use std::{net::SocketAddr, path::PathBuf};
 
 use crate::next::Next;
 
@@ -23,6 +23,15 @@ pub enum Note {
         epoch: u64,
         /// Whether the previous carrier was lost.
         is_interrupted: bool,
+    },
+    /// The files of a run were restored here.
+    Restored {
+        /// The run.
+        run: String,
+        /// The machine that has recorded them.
+        machine: String,
+        /// Where other files of the run were set aside.
+        aside: Option<PathBuf>,
     },
     /// A run is no longer carried here.
     Ended {

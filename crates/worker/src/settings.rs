@@ -3,6 +3,7 @@
 use std::{net::SocketAddr, ops::RangeInclusive, time::Duration};
 
 use interlock_project::Environment;
+use interlock_shared::WORKSPACE_BYTES_MAX;
 use reqwest::Url;
 
 use crate::{error::WorkerError, projects::Projects};
@@ -13,6 +14,9 @@ pub const LEASE_MIN: Duration = Duration::from_secs(3);
 pub const LEASE_MAX: Duration = Duration::from_secs(3600);
 /// Maximum number of runs that a worker carries at once.
 pub const SLOTS_MAX: usize = 256;
+
+/// Maximum number of bytes of the files of one run.
+pub const WORKSPACE_MAX: u64 = WORKSPACE_BYTES_MAX;
 
 /// What a worker is started with.
 #[derive(Debug, Clone)]
@@ -29,6 +33,8 @@ pub struct WorkerSettings {
     pub identity_keys: Vec<String>,
     /// Where the projects of runs are.
     pub projects: Projects,
+    /// How many bytes the files of one run may have that move with it.
+    pub workspace_limit: u64,
     /// How long a run stays with a carrier that does not renew its lease.
     pub lease: Duration,
     /// How many runs are carried at once.

@@ -19,6 +19,8 @@ pub(crate) struct Shared {
     pub(crate) environment: Environment,
     pub(crate) leases: Arc<Leases>,
     pub(crate) holder: String,
+    /// How many bytes the files of one run may have that move with it.
+    pub(crate) workspace_limit: u64,
     pub(crate) report: Report,
     pub(crate) nudge: Notify,
 }
@@ -43,6 +45,11 @@ impl Shared {
 
     pub(crate) const fn projects(&self) -> &Projects {
         &self.projects
+    }
+
+    /// Returns the name of this machine.
+    pub(crate) fn machine(&self) -> &str {
+        self.holder.split('/').next().unwrap_or_default()
     }
 
     pub(crate) const fn environment(&self) -> &Environment {

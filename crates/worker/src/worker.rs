@@ -18,7 +18,7 @@ use crate::{
     object::RunObject,
     outbox,
     restate::{Restate, register},
-    settings::WorkerSettings,
+    settings::{WORKSPACE_MAX, WorkerSettings},
     shared::Shared,
 };
 
@@ -67,6 +67,7 @@ pub fn work(
         environment,
         leases: Arc::clone(&leases),
         holder: holder().map_err(WorkerError::Start)?,
+        workspace_limit: settings.workspace_limit.min(WORKSPACE_MAX),
         report: Box::new(report),
         nudge: Notify::new(),
     });

@@ -18,10 +18,15 @@ mod cluster;
 mod crew;
 #[path = "worker/lost.rs"]
 mod lost;
+#[path = "worker/moves.rs"]
+mod moves;
 #[path = "worker/page.rs"]
 mod page;
 #[path = "worker/programs.rs"]
 mod programs;
+#[expect(dead_code, reason = "the tests of the log itself use more of it")]
+#[path = "../../shared/tests/shared/provider.rs"]
+mod provider;
 #[path = "worker/proxy.rs"]
 mod proxy;
 #[path = "worker/refused.rs"]
@@ -33,6 +38,8 @@ mod runs;
 #[expect(dead_code, reason = "the tests of the log itself use more of it")]
 #[path = "../../shared/tests/shared/server.rs"]
 mod server;
+#[path = "worker/story.rs"]
+mod story;
 #[expect(dead_code, reason = "the store's own tests use more of it")]
 #[path = "../../store/tests/store/world.rs"]
 mod world;

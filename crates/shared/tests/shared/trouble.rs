@@ -125,7 +125,7 @@ fn an_older_log_is_migrated_with_its_runs_and_a_newer_one_is_refused() {
         "DROP TABLE interlock.messages, interlock.outputs, interlock.tokens, interlock.starts, \
          interlock.audit, interlock.audit_heads, interlock.bundles, \
          interlock.people, interlock.votes, interlock.identities, interlock.exchanged, \
-         interlock.outbox; \
+         interlock.outbox, interlock.workspaces; \
          ALTER TABLE interlock.runs DROP COLUMN lease_until, DROP COLUMN awakeable, DROP COLUMN due; \
          ALTER TABLE interlock.commands DROP COLUMN subject, DROP COLUMN role, DROP COLUMN drives; \
          DROP TRIGGER forget_standing ON interlock.runs; DROP FUNCTION interlock.forget_standing; \

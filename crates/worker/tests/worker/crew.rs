@@ -3,6 +3,7 @@
 use std::{
     fs::{self, File},
     io::{BufRead as _, BufReader, Read as _},
+    mem,
     path::{Path, PathBuf},
     process::{Child, Command, ExitStatus, Stdio},
     sync::{Arc, Mutex},
@@ -77,13 +78,16 @@ impl Crew {
         fs::create_dir_all(&folder).unwrap();
         fs::write(folder.join("config.toml"), config).unwrap();
         command.args(["--lease", &lease.to_string()]).args(options);
+        if !options.contains(&"--projects") {
+            command.arg("--project").arg(self.project());
+        }
         Worker::start(command, &home, port)
     }
 
     /// Starts a worker that must end by itself; returns its exit code and what it has written to standard error.
     pub(crate) fn refused_worker(&self, options: &[&str]) -> (Option<i32>, String) {
         let (mut command, _) = self.command(self.proxy.add());
-        refused(command.args(options))
+        refused(command.arg("--project").arg(self.project()).args(options))
     }
 
     fn command(&self, port: u16) -> (Command, PathBuf) {
@@ -95,8 +99,6 @@ impl Crew {
             .args(["--restate-admin", &self.restate.admin()])
             .args(["--advertise", &self.proxy.url()])
             .args(["--listen", &format!("127.0.0.1:{port}")])
-            .arg("--project")
-            .arg(self.project())
             .arg("--json");
         (command, home)
     }
@@ -197,6 +199,7 @@ impl Drop for Ending {
 /// A worker; killed when dropped.
 pub(crate) struct Worker {
     process: Child,
+    command: Command,
     pub(crate) port: u16,
     home: PathBuf,
     said: Arc<Mutex<Vec<Value>>>,
@@ -222,6 +225,7 @@ impl Worker {
         });
         let mut worker = Self {
             process,
+            command,
             port,
             home: home.to_owned(),
             said,
@@ -232,6 +236,13 @@ impl Worker {
             worker.has_said("ready", |_| true)
         });
         worker
+    }
+
+    /// Starts it again as it was started, after it has ended.
+    pub(crate) fn again(&mut self) -> Self {
+        self.kill();
+        let command = mem::replace(&mut self.command, Command::new("true"));
+        Self::start(command, &self.home, self.port)
     }
 
     pub(crate) fn errors(&self) -> String {

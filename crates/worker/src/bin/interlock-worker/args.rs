@@ -3,7 +3,7 @@
 use std::{net::SocketAddr, path::PathBuf};
 
 use clap::Parser;
-use interlock_worker::{LEASE_MAX, LEASE_MIN, SLOTS_MAX};
+use interlock_worker::{LEASE_MAX, LEASE_MIN, SLOTS_MAX, WORKSPACE_MAX};
 
 /// Carry the durable runs of a shared log on this machine, as one of several, placed by Restate.
 ///
@@ -64,9 +64,17 @@ pub(crate) struct Cli {
     /// The project in which all runs work.
     #[arg(long, value_name = "DIR", conflicts_with = "projects")]
     pub(crate) project: Option<PathBuf>,
-    /// A folder with a project for each run, named as its id; one that is missing is made, and is empty.
+    /// A folder with a project for each run, named as its id, whose files move with the run to other workers.
     #[arg(long, value_name = "DIR")]
     pub(crate) projects: Option<PathBuf>,
+    /// How many MiB the files of one run may have that move with it, with `--projects`.
+    #[arg(
+        long,
+        value_name = "MIB",
+        default_value_t = 64,
+        value_parser = clap::value_parser!(u64).range(1..=(WORKSPACE_MAX >> 20))
+    )]
+    pub(crate) workspace_limit: u64,
     /// For how many seconds a run stays with a worker that does not answer.
     #[arg(
         long,

@@ -71,6 +71,7 @@ pub(crate) fn run(cli: Cli) -> Done {
         restate_admin: cli.restate_admin,
         identity_keys: cli.identity_key,
         projects,
+        workspace_limit: cli.workspace_limit << 20,
         lease: Duration::from_secs(cli.lease),
         slots: usize::from(cli.slots),
         environment: environment()?,

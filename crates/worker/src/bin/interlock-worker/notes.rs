@@ -32,6 +32,11 @@ fn value(note: &Note) -> Value {
             epoch,
             is_interrupted,
         } => json!({ "event": "taken", "run": run, "epoch": epoch, "interrupted": is_interrupted }),
+        Note::Restored {
+            run,
+            machine,
+            aside,
+        } => json!({ "event": "restored", "run": run, "machine": machine, "aside": aside }),
         Note::Ended {
             run,
             epoch,
@@ -53,6 +58,19 @@ fn text(note: &Note) -> String {
         } => format!("run {run}: carried here, epoch {epoch}"),
         Note::Taken { run, epoch, .. } => {
             format!("run {run}: carried here, epoch {epoch}; its previous carrier was lost")
+        }
+        Note::Restored {
+            run,
+            machine,
+            aside,
+        } => {
+            let aside = aside
+                .as_ref()
+                .map(|aside| format!("; what was here is in `{}`", aside.display()));
+            format!(
+                "run {run}: its files of {machine} were restored{}",
+                aside.unwrap_or_default()
+            )
         }
         Note::Ended {
             run,
