@@ -193,6 +193,43 @@ pub enum WireCommand {
     },
     /// Cancel the run, for a person.
     Cancel {},
+    /// Answer the question of a state with `ask-user`, for a person.
+    Answer {
+        /// The path of the state, as in `standing`; not needed if only one asks.
+        #[serde(default)]
+        state: Option<String>,
+        /// The answer: a text, or the value or the number of an option.
+        text: String,
+    },
+    /// Go on at a state with `pause`, for a person.
+    GoOn {
+        /// The path of the state, as in `standing`; not needed if only one pauses.
+        #[serde(default)]
+        state: Option<String>,
+    },
+    /// Say what becomes of a step that was interrupted, for a person.
+    Settle {
+        /// The path of the state, as in `standing`; without it, every interrupted step.
+        #[serde(default)]
+        state: Option<String>,
+        /// What becomes of it.
+        how: Settlement,
+        /// Its output, if it counts as done.
+        #[serde(default)]
+        output: Option<String>,
+    },
+}
+
+/// What becomes of a step that was interrupted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Settlement {
+    /// It is started again.
+    Again,
+    /// It counts as failed, with code 1.
+    Failed,
+    /// It counts as done.
+    Done,
 }
 
 impl WireCommand {
@@ -407,6 +444,9 @@ pub struct RunView {
     /// How far the approval of each request has come, if the tenant has a policy.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub approvals: Vec<ApprovalView>,
+    /// What a durable run stands at until a person says something: `question`, `pause`, or an interrupted step (`lost`, `lost_call`).
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub standing: Vec<StandingView>,
     /// Changes of protected things that no person has accepted.
     pub changed: Vec<Value>,
     /// What a yes to each request means, in words.
@@ -421,6 +461,28 @@ pub struct RunView {
     /// The revision of the policy that holds now; none if the tenant has none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub policy: Option<u64>,
+}
+
+/// Something that a durable run stands at.
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+pub struct StandingView {
+    /// The path of the state.
+    pub state: String,
+    /// Why it stands: `question`, `pause`, `lost`, `lost_call`.
+    pub kind: String,
+    /// What people call it where it is for an item.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub title: Option<String>,
+    /// The question, the reason of the pause, or what was interrupted.
+    pub message: String,
+    /// The values to choose from; none: any text.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub options: Vec<String>,
+    /// Why it cannot be answered here, if it cannot.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub elsewhere: Option<String>,
+    /// When the state was entered, in milliseconds since 1970.
+    pub since_ms: u64,
 }
 
 /// A run as a machine needs it to judge calls.

@@ -133,7 +133,6 @@ pub fn answer<H: Host>(
         return Ok(None);
     };
     let stored = Question::of(&effect.input)
-        .map_err(|failed| failed.message)
         .and_then(|question| question.answer(text))
         .and_then(|answer| placed(&effect, answer, context));
     let stored = match stored {

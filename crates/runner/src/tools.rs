@@ -15,12 +15,11 @@ mod bash;
 mod custom;
 mod fields;
 mod issue;
-mod question;
 mod texts;
 
 pub(crate) use advice::Advice;
 pub(crate) use bash::Script;
-pub use question::Question;
+pub use interlock_view::question::Question;
 pub(crate) use texts::read_file;
 
 /// The task of an order.
@@ -84,7 +83,10 @@ pub(crate) fn prepare(order: &Order, context: &RunContext) -> Result<Task, Faile
     let program = |prepared| Task::Program(Box::new(prepared));
     let name = match &order.kind {
         EffectKind::Program(name) => name.as_str(),
-        EffectKind::Ask => return Question::of(&order.input).map(Task::Question),
+        EffectKind::Ask => {
+            let question = Question::of(&order.input).map_err(wrong_question)?;
+            return Ok(Task::Question(question));
+        }
         EffectKind::Write => return texts::written(&order.input).map(Task::Text),
         other => return Err(unknown(&other.to_string())),
     };
@@ -111,7 +113,7 @@ fn unknown(name: &str) -> Failed {
 #[must_use]
 pub(crate) fn fault(kind: &EffectKind, input: &serde_json::Value) -> Option<Failed> {
     match kind {
-        EffectKind::Ask => Question::of(input).err(),
+        EffectKind::Ask => Question::of(input).err().map(wrong_question),
         EffectKind::Pause => bash::pause_fault(input),
         _ => None,
     }
@@ -124,4 +126,9 @@ pub(crate) fn condition(
 ) -> Option<Result<Prepared, Failed>> {
     let condition = input.get("condition").filter(|found| !found.is_null())?;
     Some(bash::prepare(condition, context))
+}
+
+/// Returns the failure of a question whose arguments are wrong.
+fn wrong_question(why: String) -> Failed {
+    Failed::new(1, why)
 }

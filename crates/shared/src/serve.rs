@@ -22,6 +22,7 @@ mod read;
 mod routes;
 mod sent;
 mod sign_in;
+mod standing;
 mod start;
 mod state;
 

@@ -206,7 +206,9 @@ pub(crate) async fn publish(
     if published.is_empty() {
         return Err(SharedError::Failed {
             place: leased.place().to_owned(),
-            what: format!("the files of run `{run}` are gone before the end of their step was recorded"),
+            what: format!(
+                "the files of run `{run}` are gone before the end of their step was recorded"
+            ),
         });
     }
     Ok(())

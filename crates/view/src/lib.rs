@@ -7,6 +7,7 @@
 pub mod briefing;
 pub mod checks;
 pub mod narrator;
+pub mod question;
 pub mod report;
 pub mod review;
 

@@ -12,6 +12,8 @@
 #[expect(dead_code, reason = "the tests of the log itself use more of it")]
 #[path = "../../shared/tests/shared/api.rs"]
 mod api;
+#[path = "worker/asked.rs"]
+mod asked;
 #[path = "../../shared/tests/shared/cluster.rs"]
 mod cluster;
 #[path = "worker/crew.rs"]

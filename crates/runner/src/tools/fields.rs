@@ -50,17 +50,6 @@ impl<'a> Fields<'a> {
         }
     }
 
-    /// Returns a boolean, given as one of several words.
-    pub(super) fn boolean(&self, name: &str) -> Result<bool, Failed> {
-        let Some(text) = self.filled(name)? else {
-            return Ok(false);
-        };
-        boolean(&text).ok_or_else(|| {
-            let shown = short(&text);
-            self.wrong(name, &format!("is `{shown}`; write `true` or `false`"))
-        })
-    }
-
     /// Returns one of `choices`; `None` if it is not given.
     pub(super) fn choice(&self, name: &str, choices: &[&str]) -> Result<Option<String>, Failed> {
         let Some(text) = self.filled(name)? else {
@@ -136,15 +125,6 @@ impl<'a> Fields<'a> {
     }
 }
 
-/// Parses a boolean.
-pub(super) fn boolean(text: &str) -> Option<bool> {
-    match text.trim().to_ascii_lowercase().as_str() {
-        "true" | "yes" | "on" => Some(true),
-        "false" | "no" | "off" => Some(false),
-        _ => None,
-    }
-}
-
 /// Parses digits and one of `s`, `m`, `h`.
 fn duration_ms(text: &str) -> Option<u64> {
     let unit = text.chars().last()?;
@@ -196,17 +176,12 @@ mod tests {
 
     #[test]
     fn a_wrong_value_is_code_1_and_named() {
-        let input =
-            json!({"a": "maybe", "b": "ON", "c": {"x": "1"}, "d": "-x", "e": " ", "f": ["p", "q"]});
+        let input = json!({"b": "ON", "c": {"x": "1"}, "d": "-x", "e": " ", "f": ["p", "q"]});
         let fields = Fields::new("tool", &input);
         let said = |failed: crate::order::Failed| {
             assert_eq!(failed.code, 1);
             failed.message
         };
-        let message = said(fields.boolean("a").unwrap_err());
-        assert_eq!(message, "`a` of `tool` is `maybe`; write `true` or `false`");
-        assert_eq!(fields.boolean("b"), Ok(true));
-        assert_eq!(fields.boolean("absent"), Ok(false));
         assert!(said(fields.text("c").unwrap_err()).contains("is not text"));
         assert!(said(fields.word("d").unwrap_err()).contains("may not begin"));
         assert_eq!(fields.filled("e"), Ok(None));

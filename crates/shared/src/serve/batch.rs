@@ -37,7 +37,7 @@ use self::{
     touched::Touched,
     written::{Statements, Written},
 };
-use super::{listed::Listed, problem::Problem};
+use super::{listed::Listed, problem::Problem, standing};
 use crate::{
     append::integer,
     database::{Database, Leased, Prepared},
@@ -448,7 +448,7 @@ impl<'a> Work<'a> {
     fn decide(&mut self, one: &Submitted, kind: CommandKind) -> Result<(Answered, bool), Problem> {
         let command = Command {
             at_ms: self.locked.at_ms,
-            kind,
+            kind: standing::checked(kind, (&self.live.machine, &self.run))?,
         };
         let decision = decide(&self.live.machine, &self.run, &command);
         let of = self.live.log.log_of();

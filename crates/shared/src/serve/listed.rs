@@ -6,7 +6,7 @@
 use interlock_core::{machine::Machine, names::RunId, pending::pending, run::Run};
 use interlock_fleet::{RunLine, RunPage};
 use interlock_store::record;
-use interlock_view::report::{state_paths, status};
+use interlock_view::report::{standing, state_paths, status};
 use serde::{Deserialize, Serialize};
 
 use super::{batch::Live, problem::Problem, state::ServerState};
@@ -43,7 +43,9 @@ pub(crate) struct Listed {
 
 impl Listed {
     pub(crate) fn of(machine: &Machine, run: &Run) -> Self {
-        let waiting = pending(machine, run).len() + usize::from(!run.changed.is_empty());
+        let waiting = pending(machine, run).len()
+            + standing(machine, run).len()
+            + usize::from(!run.changed.is_empty());
         Self {
             status: status(machine, run).as_str().to_owned(),
             state: state_paths(machine, run).0,

@@ -32,6 +32,11 @@ impl Problem {
         Self::new(StatusCode::BAD_REQUEST, "bad_request", message)
     }
 
+    /// An answer to something that is not asked, or not in this way.
+    pub(crate) fn standing(message: impl Into<String>) -> Self {
+        Self::new(StatusCode::CONFLICT, "no_answer", message)
+    }
+
     pub(crate) fn role(message: impl Into<String>) -> Self {
         Self::new(StatusCode::FORBIDDEN, "forbidden_role", message)
     }

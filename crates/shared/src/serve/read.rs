@@ -16,7 +16,7 @@ use interlock_view::{
 use serde::Serialize;
 use serde_json::{Value, value::RawValue};
 
-use super::{asked, batch::Live, problem::Problem, state::ServerState};
+use super::{asked, batch::Live, problem::Problem, standing, state::ServerState};
 use crate::{database::Database, error::SharedError, people, rows::Found, tenant::Tenant};
 
 /// Maximum number of events of one page.
@@ -62,6 +62,7 @@ pub(crate) fn view(state: &ServerState, tenant: &Tenant, run: &RunId) -> Result<
         report: value(&report(machine, folded, None))?,
         requests,
         approvals,
+        standing: standing::view(machine, folded),
         changed,
         asked: asked::asked(live.log(), machine, folded),
         evidence: asked::evidence(machine, folded),

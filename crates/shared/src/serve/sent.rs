@@ -1,7 +1,11 @@
 //! What a token may send, and the command that it becomes.
 
-use interlock_core::command::{AGENT, Answer, CommandKind, LineEnd, LineStart, TransitionRequest};
-use interlock_fleet::{AnswerBody, WireCommand};
+use interlock_core::command::{
+    AGENT, ActivityOutcome, Answer, CommandKind, EffectSettlement, LineEnd, LineStart,
+    TransitionRequest,
+};
+use interlock_fleet::{AnswerBody, Settlement, WireCommand};
+use serde_json::{Value, json};
 
 use crate::tokens::{Identity, Role};
 
@@ -11,6 +15,9 @@ pub(crate) fn refusal(command: &WireCommand, role: Role) -> Option<&'static str>
         WireCommand::Transition { .. } | WireCommand::Pause { .. } => None,
         WireCommand::Resume { .. } | WireCommand::Cancel {} => {
             role.drives().then_some("only a person resumes and cancels")
+        }
+        WireCommand::Answer { .. } | WireCommand::GoOn { .. } | WireCommand::Settle { .. } => {
+            (role != Role::Person).then_some("only the token of a person answers")
         }
         _ => {
             let is_person = role == Role::Person;
@@ -105,6 +112,24 @@ pub(crate) fn kind(command: &WireCommand, identity: &Identity) -> CommandKind {
             seen: Some(changes),
         },
         WireCommand::Cancel {} => CommandKind::Cancel { by },
+        // What is answered is checked against the question while the run is locked: `standing::checked`.
+        WireCommand::Answer { state, text } => CommandKind::EndActivity {
+            path: state,
+            outcome: ActivityOutcome::done(text),
+        },
+        WireCommand::GoOn { state } => CommandKind::EndActivity {
+            path: state,
+            outcome: ActivityOutcome::done(Value::Null),
+        },
+        WireCommand::Settle { state, how, output } => CommandKind::SettleEffect {
+            path: state,
+            how: match how {
+                Settlement::Again => EffectSettlement::Again,
+                Settlement::Failed => EffectSettlement::Failed(json!(1)),
+                Settlement::Done => EffectSettlement::Done(json!(output.unwrap_or_default())),
+            },
+            by,
+        },
     }
 }
 

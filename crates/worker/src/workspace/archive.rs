@@ -169,7 +169,9 @@ impl<'a> Reader<'a> {
                 _ => {
                     let path = full(long_path, &found.path)?;
                     let target = full(long_target, &found.target)?;
-                    return found.entry(target, bytes).map(|entry| Some((path.to_vec(), entry)));
+                    return found
+                        .entry(target, bytes)
+                        .map(|entry| Some((path.to_vec(), entry)));
                 }
             }
         }

@@ -99,11 +99,13 @@ pub(super) fn below_git(path: &[u8]) -> Option<&[u8]> {
 /// Returns a name as file systems compare it that ignore case and invisible characters.
 fn folded(name: &[u8]) -> Vec<u8> {
     let text = String::from_utf8_lossy(name);
-    let is_seen = |c: &char| {
-        !matches!(c, '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}')
-    };
+    let is_seen = |c: &char| !matches!(c, '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}');
     let seen: String = text.chars().filter(is_seen).collect();
     let text = seen.trim_end_matches(['.', ' ']).to_ascii_lowercase();
-    let text = if text == "git~1" { ".git".to_owned() } else { text };
+    let text = if text == "git~1" {
+        ".git".to_owned()
+    } else {
+        text
+    };
     text.into_bytes()
 }

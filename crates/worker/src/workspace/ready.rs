@@ -11,7 +11,7 @@ use interlock_shared::{SharedError, SharedRun, Workspace};
 use interlock_store::{EventLog as _, RunStore as _, StoreError};
 
 use super::{
-    recorder::Recorder,
+    recorder::{Recorder, ends_step},
     restore::{NotRestored, clear, restore},
 };
 use crate::{note::Note, projects::Projects, shared::Shared};
@@ -138,12 +138,13 @@ fn ask(id: String, machine: &str, why: &str) -> Missing {
     Missing { id, reason }
 }
 
-/// Returns whether something of the run was carried out that may have written files.
+/// Returns whether something of the run has ended that may have written files.
+///
+/// What was begun and interrupted does not count: its files do not move.
 fn has_worked(log: &SharedRun) -> Result<bool, StoreError> {
     for recorded in log.events(0) {
-        match recorded?.event {
-            Event::EffectStarted { .. } | Event::ToolStarted { .. } => return Ok(true),
-            _ => {}
+        if ends_step(&recorded?.event) {
+            return Ok(true);
         }
     }
     Ok(false)

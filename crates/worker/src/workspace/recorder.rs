@@ -71,7 +71,8 @@ impl Recorder {
     /// Records the files at once, before any step.
     pub(super) fn record_first(&mut self) -> Result<(), SharedError> {
         if let Some(id) = self.store()? {
-            self.database.publish_workspace(&self.run, self.epoch, &id)?;
+            self.database
+                .publish_workspace(&self.run, self.epoch, &id)?;
             self.recorded(&id);
         }
         Ok(())
@@ -80,7 +81,8 @@ impl Recorder {
     /// Records that nobody has recorded the files; returns the id.
     pub(super) fn record_none(&mut self, why: String) -> Result<String, SharedError> {
         let id = self.keep(Err(why))?;
-        self.database.publish_workspace(&self.run, self.epoch, &id)?;
+        self.database
+            .publish_workspace(&self.run, self.epoch, &id)?;
         Ok(id)
     }
 
@@ -140,7 +142,7 @@ impl WorkspaceRecorder for Recorder {
 }
 
 /// Returns whether an event ends something that may have written files.
-const fn ends_step(event: &Event) -> bool {
+pub(super) const fn ends_step(event: &Event) -> bool {
     matches!(
         event,
         Event::ActivityEnded { .. }

@@ -88,8 +88,7 @@ fn check(path: &[u8], entry: &Entry<'_>, folders: &BTreeSet<Vec<u8>>) -> Result<
         return Err(NotRestored::NoFolder(shown()));
     }
     if let Entry::Link { target } = entry {
-        name::check_target(path, target)
-            .map_err(|why| NotRestored::Link { path: shown(), why })?;
+        name::check_target(path, target).map_err(|why| NotRestored::Link { path: shown(), why })?;
     }
     let Some(below) = name::below_git(path) else {
         return Ok(());

@@ -93,7 +93,10 @@ fn what_git_does_not_ignore_is_restored_as_it_was() {
     fs::write(&file, &tar).unwrap();
     let listed = Command::new("tar").arg("-tf").arg(&file).output().unwrap();
     let names = String::from_utf8(listed.stdout).unwrap();
-    assert!(listed.status.success() && names.lines().any(|name| name == long), "{names}");
+    assert!(
+        listed.status.success() && names.lines().any(|name| name == long),
+        "{names}"
+    );
 }
 
 #[test]
@@ -139,7 +142,10 @@ fn a_repository_moves_with_its_history_and_without_its_programs() {
     assert_eq!(git(&shop, status), before);
     assert_eq!(git(&shop, "fsck --strict"), "");
     assert_eq!(git(&shop, "describe --tags"), "one\n");
-    assert_eq!(git(&shop, "remote get-url origin"), "https://git.example/shop\n");
+    assert_eq!(
+        git(&shop, "remote get-url origin"),
+        "https://git.example/shop\n"
+    );
     git(&shop, "commit -q -m second");
     let config = fs::read_to_string(shop.join(".git/config")).unwrap();
     assert!(!config.contains("evil"), "{config}");
@@ -197,7 +203,10 @@ fn links_stay_in_the_project_also_through_other_links() {
         ("d/e/a", "../../b"),
         ("d/a", "../d/b"),
     ] {
-        assert!(check_target(path.as_bytes(), target.as_bytes()).is_ok(), "{target}");
+        assert!(
+            check_target(path.as_bytes(), target.as_bytes()).is_ok(),
+            "{target}"
+        );
     }
     for (path, target) in [
         ("a", "/b"),
@@ -208,7 +217,10 @@ fn links_stay_in_the_project_also_through_other_links() {
         ("d/e/a", "b/.."),
         ("d/e/a", "../b/../c"),
     ] {
-        assert!(check_target(path.as_bytes(), target.as_bytes()).is_err(), "{target}");
+        assert!(
+            check_target(path.as_bytes(), target.as_bytes()).is_err(),
+            "{target}"
+        );
     }
 }
 
@@ -251,16 +263,34 @@ fn a_hostile_tar_is_refused() {
     let mut hidden = one();
     hidden[1000] = 1;
     let cases: Vec<(Vec<u8>, &str)> = vec![
-        (tar(&[("/a", file(b""))]), "the recorded path `/a` is an absolute path"),
-        (tar(&[("../a", file(b""))]), "the recorded path `../a` leads out of its folder"),
+        (
+            tar(&[("/a", file(b""))]),
+            "the recorded path `/a` is an absolute path",
+        ),
+        (
+            tar(&[("../a", file(b""))]),
+            "the recorded path `../a` leads out of its folder",
+        ),
         (
             tar(&[("d", dir()), ("d/../a", file(b""))]),
             "the recorded path `d/../a` leads out of its folder",
         ),
-        (tar(&[("d//a", file(b""))]), "the recorded path `d//a` is not a path that can be restored"),
-        (tar(&[("", dir())]), "the recorded path `` is not a path that can be restored"),
-        (tar(&[("a", link("/etc"))]), "the recorded symbolic link `a` is an absolute path"),
-        (tar(&[("a", link("../.."))]), "the recorded symbolic link `a` leads out of its folder"),
+        (
+            tar(&[("d//a", file(b""))]),
+            "the recorded path `d//a` is not a path that can be restored",
+        ),
+        (
+            tar(&[("", dir())]),
+            "the recorded path `` is not a path that can be restored",
+        ),
+        (
+            tar(&[("a", link("/etc"))]),
+            "the recorded symbolic link `a` is an absolute path",
+        ),
+        (
+            tar(&[("a", link("../.."))]),
+            "the recorded symbolic link `a` leads out of its folder",
+        ),
         (
             tar(&[("a", link("b")), ("a/x", file(b""))]),
             "`a/x` is recorded without its folder",
@@ -269,37 +299,86 @@ fn a_hostile_tar_is_refused() {
             tar(&[("d", dir()), ("a", link("d")), ("a", dir())]),
             "`a` is recorded twice",
         ),
-        (tar(&[("a", file(b"")), ("a", file(b"x"))]), "`a` is recorded twice"),
-        (tar(&[("d/a", file(b""))]), "`d/a` is recorded without its folder"),
+        (
+            tar(&[("a", file(b"")), ("a", file(b"x"))]),
+            "`a` is recorded twice",
+        ),
+        (
+            tar(&[("d/a", file(b""))]),
+            "`d/a` is recorded without its folder",
+        ),
         (
             tar(&[(".git", dir()), (".git/hooks", dir())]),
             "`.git/hooks` is no part of a repository that is restored",
         ),
         (
-            tar(&[(".git", dir()), (".git/config", file(b"[core]\n\tfsmonitor = ./a\n"))]),
+            tar(&[
+                (".git", dir()),
+                (".git/config", file(b"[core]\n\tfsmonitor = ./a\n")),
+            ]),
             "`.git/config` is no part of a repository that is restored",
         ),
         (
-            tar(&[("d", dir()), ("d/.git", dir()), ("d/.git/HEAD", link("../../a"))]),
+            tar(&[
+                ("d", dir()),
+                ("d/.git", dir()),
+                ("d/.git/HEAD", link("../../a")),
+            ]),
             "`d/.git/HEAD` is no part of a repository that is restored",
         ),
         (
             tar(&[(".git", file(b"gitdir: /tmp/evil"))]),
             "`.git` is no part of a repository that is restored",
         ),
-        (tar(&[(".Git", dir())]), "the recorded path `.Git` could be taken for `.git`"),
-        (tar(&[(".g\u{200c}it", dir())]), "the recorded path `.g\u{200c}it` could be taken for `.git`"),
+        (
+            tar(&[(".Git", dir())]),
+            "the recorded path `.Git` could be taken for `.git`",
+        ),
+        (
+            tar(&[(".g\u{200c}it", dir())]),
+            "the recorded path `.g\u{200c}it` could be taken for `.git`",
+        ),
         // A mode of setuid, a hard link, a device, a pipe, and a size that is not octal.
-        (patched(one(), 100, b"0004755"), "the recorded tar has an entry with a mode that no worker writes"),
-        (patched(one(), 156, b"1"), "the recorded tar has an entry that is no file, folder or symbolic link"),
-        (patched(one(), 156, b"3"), "the recorded tar has an entry that is no file, folder or symbolic link"),
-        (patched(one(), 156, b"6"), "the recorded tar has an entry that is no file, folder or symbolic link"),
-        (patched(one(), 156, b"x"), "the recorded tar has an entry that is no file, folder or symbolic link"),
-        (patched(one(), 124, b"\xff\xff\xff\xff"), "the recorded tar has a header that no worker writes"),
-        (patched(one(), 124, b"77777777777"), "the recorded tar is cut off"),
-        (patched(one(), 345, b"/etc"), "the recorded tar has a header that no worker writes"),
-        (other_sum, "the recorded tar has a header with a wrong checksum"),
-        (hidden, "the recorded tar has a header that no worker writes"),
+        (
+            patched(one(), 100, b"0004755"),
+            "the recorded tar has an entry with a mode that no worker writes",
+        ),
+        (
+            patched(one(), 156, b"1"),
+            "the recorded tar has an entry that is no file, folder or symbolic link",
+        ),
+        (
+            patched(one(), 156, b"3"),
+            "the recorded tar has an entry that is no file, folder or symbolic link",
+        ),
+        (
+            patched(one(), 156, b"6"),
+            "the recorded tar has an entry that is no file, folder or symbolic link",
+        ),
+        (
+            patched(one(), 156, b"x"),
+            "the recorded tar has an entry that is no file, folder or symbolic link",
+        ),
+        (
+            patched(one(), 124, b"\xff\xff\xff\xff"),
+            "the recorded tar has a header that no worker writes",
+        ),
+        (
+            patched(one(), 124, b"77777777777"),
+            "the recorded tar is cut off",
+        ),
+        (
+            patched(one(), 345, b"/etc"),
+            "the recorded tar has a header that no worker writes",
+        ),
+        (
+            other_sum,
+            "the recorded tar has a header with a wrong checksum",
+        ),
+        (
+            hidden,
+            "the recorded tar has a header that no worker writes",
+        ),
         (trailing, "the recorded tar goes on after its end"),
         (one()[..700].to_vec(), "the recorded tar is cut off"),
         (Vec::new(), "the recorded tar is cut off"),
@@ -312,7 +391,14 @@ fn a_hostile_tar_is_refused() {
     }
     // Nothing was written elsewhere.
     let outside = fs::read_dir(room.path()).unwrap().map(Result::unwrap);
-    assert!(outside.into_iter().all(|entry| entry.file_name().to_str().unwrap().parse::<usize>().is_ok()));
+    assert!(
+        outside.into_iter().all(|entry| entry
+            .file_name()
+            .to_str()
+            .unwrap()
+            .parse::<usize>()
+            .is_ok())
+    );
 }
 
 #[test]
@@ -336,6 +422,10 @@ fn settings_of_a_repository_that_name_programs_or_passwords_do_not_move() {
         "[branch \"a\"]\nremote = ext::x",
         "[user]\nname = a\"\\",
     ] {
-        assert_eq!(String::from_utf8_lossy(&plain_config(line.as_bytes())), "", "{line}");
+        assert_eq!(
+            String::from_utf8_lossy(&plain_config(line.as_bytes())),
+            "",
+            "{line}"
+        );
     }
 }

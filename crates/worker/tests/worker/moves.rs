@@ -84,12 +84,17 @@ impl Pair {
 
     /// Has a run tried again at once that could not be carried.
     fn again(&self, run: &str) {
-        let sent = self.crew.restate.call(run, "wake/send", &json!(new_name("w")));
+        let sent = self
+            .crew
+            .restate
+            .call(run, "wake/send", &json!(new_name("w")));
         assert!((200..300).contains(&sent.status), "{sent:?}");
     }
 
     fn until_half(&self, machine: &str, run: &str) {
         until("the step runs", || {
+            let view = self.crew.view(run);
+            assert_ne!(view["report"]["status"], "failed", "{view:#}");
             self.folder(machine).join(run).join("half").exists()
         });
     }
@@ -139,7 +144,9 @@ fn a_run_that_comes_back_finds_the_newest_files_and_what_was_there_is_set_aside(
     until("it is refused", || {
         third.has_said("ended", |note| {
             note["next"] == "later"
-                && note["why"].to_string().contains("protected files are not replaced")
+                && note["why"]
+                    .to_string()
+                    .contains("protected files are not replaced")
         })
     });
     assert_eq!(fs::read_to_string(&settings).unwrap(), "{}");
@@ -147,7 +154,10 @@ fn a_run_that_comes_back_finds_the_newest_files_and_what_was_there_is_set_aside(
     pair.again(&run);
     until("it is restored", || third.has_said("restored", |_| true));
     let restored = third.said();
-    let note = restored.iter().find(|note| note["event"] == "restored").unwrap();
+    let note = restored
+        .iter()
+        .find(|note| note["event"] == "restored")
+        .unwrap();
     let aside = Path::new(note["aside"].as_str().unwrap());
     assert!(aside.join("build/out").exists() && aside.join("half").exists());
     fs::write(&pair.go, "").unwrap();
@@ -179,7 +189,10 @@ fn a_worker_that_still_has_the_files_goes_on_with_them() {
 fn without_the_files_a_person_is_asked() {
     let Some(pair) = Pair::new() else { return };
     let mut first = pair.worker("first", &["--workspace-limit", "1"]);
-    let text = workflow(&pair.go).replace("mkdir -p bin gone", "mkdir -p bin gone; head -c 2000000 /dev/zero > large");
+    let text = workflow(&pair.go).replace(
+        "mkdir -p bin gone",
+        "mkdir -p bin gone; head -c 2000000 /dev/zero > large",
+    );
     let run = pair.crew.start("move.yaml", &text);
     pair.until_half("first", &run);
     let second = pair.worker("second", &[]);
@@ -197,7 +210,10 @@ fn without_the_files_a_person_is_asked() {
     // A person goes on without them: the last step then fails.
     let resume = json!({ "resume": {} });
     let crew = &pair.crew;
-    let decided = crew.fleet.served.decide(&crew.ana, &run, &new_name("r"), resume);
+    let decided = crew
+        .fleet
+        .served
+        .decide(&crew.ana, &run, &new_name("r"), resume);
     assert_eq!(decided["verdict"], "accepted", "{decided}");
     pair.until_half("second", &run);
     fs::write(&pair.go, "").unwrap();
@@ -216,7 +232,10 @@ fn files_that_were_changed_in_the_database_are_not_restored() {
     let second = pair.worker("second", &[]);
     until("it is refused", || {
         second.has_said("ended", |note| {
-            note["next"] == "later" && note["why"].to_string().contains("than those that were recorded")
+            note["next"] == "later"
+                && note["why"]
+                    .to_string()
+                    .contains("than those that were recorded")
         })
     });
     // A correct digest does not help a tar that no worker writes.
@@ -240,7 +259,10 @@ fn a_worker_with_one_project_does_not_take_a_run_whose_files_move() {
     let other = pair.crew.worker(3);
     until("it is refused", || {
         other.has_said("ended", |note| {
-            note["next"] == "later" && note["why"].to_string().contains("start this one with `--projects`")
+            note["next"] == "later"
+                && note["why"]
+                    .to_string()
+                    .contains("start this one with `--projects`")
         })
     });
 }

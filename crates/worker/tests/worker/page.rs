@@ -53,7 +53,7 @@ fn the_page_of_workers_is_true() {
                 .args(["--restate", &crew.restate.ingress()])
                 .args(["--listen", &format!("127.0.0.1:{port}"), "--json"]);
             worker = Some(Worker::start(command, home.path(), port));
-        } else if line.starts_with("curl ") {
+        } else if line.starts_with("curl ") && line.ends_with("/v1/runs") {
             let line = line.replace("127.0.0.1:4680", crew.fleet.served.address());
             let mut command = Command::new("sh");
             let said = command.args(["-c", &line]).current_dir(home.path());

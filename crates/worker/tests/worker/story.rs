@@ -6,7 +6,7 @@ use std::{
     net::TcpStream,
     os::unix::fs::PermissionsExt as _,
     path::PathBuf,
-    process::{Child, Command, Output, Stdio},
+    process::{Child, Output, Stdio},
 };
 
 use interlock_testkit::{
@@ -31,27 +31,19 @@ const PAGE: &str = include_str!("../../../../docs/src/shared-story.md");
 /// Stands for anything in a printed line.
 const REST: char = '…';
 
-/// A block of the page: its language, its text, and the end of the sentence above it.
+/// A block of the page.
 struct Block {
     language: &'static str,
     text: &'static str,
-    above: &'static str,
 }
 
 fn blocks() -> Vec<Block> {
-    let mut parts = PAGE.split("```");
-    let mut above = parts.next().unwrap();
-    let mut found = Vec::new();
-    while let (Some(block), Some(after)) = (parts.next(), parts.next()) {
+    let parts = PAGE.split("```").skip(1).step_by(2);
+    let block = |block: &'static str| {
         let (language, text) = block.split_once('\n').unwrap();
-        found.push(Block {
-            language,
-            text,
-            above,
-        });
-        above = after;
-    }
-    found
+        Block { language, text }
+    };
+    parts.map(block).collect()
 }
 
 /// A command of a block, continued lines included, and the lines printed below it.
@@ -158,7 +150,12 @@ impl Story {
             served: None,
             server,
             database: server.new_database(),
-            machines: MACHINES.map(|name| (name, Room::new_in_no_temporary(&std::env::temp_dir()).unwrap())),
+            machines: MACHINES.map(|name| {
+                (
+                    name,
+                    Room::new_in_no_temporary(&std::env::temp_dir()).unwrap(),
+                )
+            }),
             ids: RefCell::default(),
             origin: shared.path("shop.git"),
             shared,
@@ -172,7 +169,10 @@ impl Story {
             "ref": "refs/heads/main", "iat": 1_700_000_000, "exp": 4_000_000_000_u64,
         });
         let job = story.provider.mint("ES256", &json!({}), &job);
-        story.machine("In the CI job").write("id.jwt", &job).unwrap();
+        story
+            .machine("In the CI job")
+            .write("id.jwt", &job)
+            .unwrap();
         Some(story)
     }
 
@@ -183,19 +183,29 @@ impl Story {
     /// Makes Ana's project, with hooks and workflow, as it is on the main branch of the repository.
     fn prepare_project(&self) {
         let ana = self.machine("On Ana's machine");
-        ana.install("claude", &Version::V2_1_332.program().unwrap()).unwrap();
+        ana.install("claude", &Version::V2_1_332.program().unwrap())
+            .unwrap();
         let identity = "[user]\nname = Ana\nemail = ana@example.org\n";
         fs::write(ana.home().join(".gitconfig"), identity).unwrap();
         let program = interlock();
         let interlock = Interlock::new(program.to_str().unwrap(), ana);
         interlock.init().unwrap();
         let key = self.person(ana, "interlock attest keygen");
-        ana.write(".interlock/attest.pub", &text(&key.stdout)).unwrap();
+        ana.write(".interlock/attest.pub", &text(&key.stdout))
+            .unwrap();
         ana.write("greeting.txt", "Hello\n").unwrap();
-        let test = ana.write("test.sh", "#!/bin/sh\ngrep -qx hello greeting.txt\n").unwrap();
+        let test = ana
+            .write("test.sh", "#!/bin/sh\ngrep -qx hello greeting.txt\n")
+            .unwrap();
         fs::set_permissions(test, fs::Permissions::from_mode(0o755)).unwrap();
         for block in blocks().iter().filter(|block| block.language == "yaml") {
-            let name = block.text.lines().next().unwrap().strip_prefix("# ").unwrap();
+            let name = block
+                .text
+                .lines()
+                .next()
+                .unwrap()
+                .strip_prefix("# ")
+                .unwrap();
             let room = match name {
                 "release.yaml" => self.machine("In the CI job"),
                 _ => ana,
@@ -219,7 +229,10 @@ impl Story {
     /// Returns a text of the page with what is here in place of addresses, ids and `/srv`.
     fn here(&self, text: &str) -> String {
         let mut text = text
-            .replace("https://git.example.com/acme/shop", &format!("file://{}", self.origin.display()))
+            .replace(
+                "https://git.example.com/acme/shop",
+                &format!("file://{}", self.origin.display()),
+            )
             .replace("https://login.example.com", &self.provider.issuer)
             .replace("http://127.0.0.1:9070", &self.restate.admin())
             .replace("/srv/", &format!("{}/", self.shared.path("").display()));
@@ -238,7 +251,9 @@ impl Story {
     #[track_caller]
     fn person(&self, room: &Room, line: &str) -> Output {
         let program = interlock();
-        let token = Interlock::new(program.to_str().unwrap(), room).token().unwrap();
+        let token = Interlock::new(program.to_str().unwrap(), room)
+            .token()
+            .unwrap();
         let mut shell = room.command("sh");
         shell
             .args(["-c", line])
@@ -258,7 +273,11 @@ impl Story {
     /// Plays the blocks from the one that contains `first` on, up to the one that contains `last`.
     fn play(&mut self, first: &str, last: &str) {
         let all = blocks();
-        let at = |words: &str| all.iter().position(|block| block.text.contains(words)).unwrap();
+        let at = |words: &str| {
+            all.iter()
+                .position(|block| block.text.contains(words))
+                .unwrap()
+        };
         for block in &all[at(first)..=at(last)] {
             if block.language == "console" {
                 self.play_block(block);
@@ -294,7 +313,11 @@ impl Story {
                 continue;
             }
             let printed = self.here(printed);
-            assert!(fits(line, &printed), "{}\nprinted: {printed}\nsaid: {line}", typed.line);
+            assert!(
+                fits(line, &printed),
+                "{}\nprinted: {printed}\nsaid: {line}",
+                typed.line
+            );
         }
         assert_eq!(said.next(), None, "{}", typed.line);
     }
@@ -302,7 +325,9 @@ impl Story {
     /// Starts the worker of a machine as printed.
     fn worker(&self, name: &str) -> (Running, PathBuf) {
         let all = blocks();
-        let block = all.iter().find(|block| block.language == "console" && machine_above(block) == name);
+        let block = all
+            .iter()
+            .find(|block| block.language == "console" && machine_above(block) == name);
         let line = self.here(&typed(block.unwrap())[0].line);
         let room = self.machine(name);
         fs::create_dir(room.project().join("runs")).unwrap();
@@ -327,10 +352,14 @@ impl Story {
     /// Checks that a worker has printed what the page shows.
     fn printed_by(&self, name: &str, out: &PathBuf) {
         let all = blocks();
-        let block = all.iter().find(|block| block.language == "console" && machine_above(block) == name);
+        let block = all
+            .iter()
+            .find(|block| block.language == "console" && machine_above(block) == name);
         let typed = typed(block.unwrap()).remove(0);
         let said = || fs::read_to_string(out).unwrap();
-        until("the worker has said it", || said().lines().count() >= typed.printed.len());
+        until("the worker has said it", || {
+            said().lines().count() >= typed.printed.len()
+        });
         self.compare(&typed, said().lines());
     }
 
@@ -342,7 +371,10 @@ impl Story {
         let file = json!(ana.file("greeting.txt"));
         let calls: Vec<Say> = vec![
             call("Read", json!({ "file_path": file })),
-            call("Edit", json!({ "file_path": file, "old_string": "Hello", "new_string": "hello" })),
+            call(
+                "Edit",
+                json!({ "file_path": file, "old_string": "Hello", "new_string": "hello" }),
+            ),
             bash("git commit -qam 'Greet in lower case'"),
             transition("CHECK"),
             bash("./test.sh"),
@@ -352,7 +384,9 @@ impl Story {
         let ended = session
             // Claude Code has a network of its own, in which another server of the same log has the same address.
             .run_beside(move || {
-                TcpStream::connect(&address).is_err().then(|| Served::start_with(&words, &["--listen", &address]))
+                TcpStream::connect(&address)
+                    .is_err()
+                    .then(|| Served::start_with(&words, &["--listen", &address]))
             })
             .unwrap();
         assert_eq!(ended.exit, Some(0), "{}", ended.stderr);
@@ -378,30 +412,49 @@ fn bash(line: &str) -> Say {
 }
 
 fn transition(event: &str) -> Say {
-    call("mcp__interlock__interlock_transition", json!({ "event": event }))
+    call(
+        "mcp__interlock__interlock_transition",
+        json!({ "event": event }),
+    )
 }
 
 /// Returns the machine that the page names last above a block.
 fn machine_above(block: &Block) -> &'static str {
     let before = &PAGE[..block.text.as_ptr() as usize - PAGE.as_ptr() as usize];
-    let found = MACHINES.iter().filter_map(|name| before.rfind(*name).map(|at| (at, *name)));
+    let found = MACHINES
+        .iter()
+        .filter_map(|name| before.rfind(*name).map(|at| (at, *name)));
     found.max().unwrap().1
 }
 
 #[test]
 fn the_story_of_two_people_and_three_machines_is_true() {
-    let Some(mut story) = Story::new() else { return };
-    let sign_in = blocks().into_iter().find(|block| block.language == "toml").unwrap();
+    let Some(mut story) = Story::new() else {
+        return;
+    };
+    let sign_in = blocks()
+        .into_iter()
+        .find(|block| block.language == "toml")
+        .unwrap();
     let server = story.machine("On the server");
-    server.write("sign-in.toml", &story.here(sign_in.text)).unwrap();
+    server
+        .write("sign-in.toml", &story.here(sign_in.text))
+        .unwrap();
     story.play("interlock shared init\n", "shared serve");
-    for (file, machine) in [("ana.token", MACHINES[1]), ("agent.token", MACHINES[1]), ("ben.token", MACHINES[2])] {
+    for (file, machine) in [
+        ("ana.token", MACHINES[1]),
+        ("agent.token", MACHINES[1]),
+        ("ben.token", MACHINES[2]),
+    ] {
         let from = story.machine(MACHINES[0]).project().join(file);
         fs::copy(from, story.machine(machine).home().join(file)).unwrap();
     }
     story.play("fix-1", "fix-1");
     let all = blocks();
-    let claude = all.iter().find(|block| block.text.starts_with("$ claude ")).unwrap();
+    let claude = all
+        .iter()
+        .find(|block| block.text.starts_with("$ claude "))
+        .unwrap();
     let prompt = claude.text.split('"').nth(1).unwrap();
     story.claude(prompt);
     story.play("\"seen\": 999", "\"seen\": $(jq");
@@ -415,7 +468,9 @@ fn the_story_of_two_people_and_three_machines_is_true() {
     let served = story.served.as_ref().unwrap();
     let ben = fs::read_to_string(story.machine(MACHINES[2]).home().join("ben.token")).unwrap();
     let view = || served.get(ben.trim(), &format!("/v1/runs/{run}")).json();
-    until("the release waits", || view()["report"]["state"].to_string().contains("wait"));
+    until("the release waits", || {
+        view()["report"]["state"].to_string().contains("wait")
+    });
     story.printed_by(MACHINES[4], &out);
     drop(first);
     let (_second, out) = story.worker(MACHINES[5]);
@@ -423,7 +478,9 @@ fn the_story_of_two_people_and_three_machines_is_true() {
         fs::read_to_string(&out).unwrap().contains("were restored")
     });
     fs::write(story.shared.path("open"), "").unwrap();
-    until("the release is done", || view()["report"]["status"] == "completed");
+    until("the release is done", || {
+        view()["report"]["status"] == "completed"
+    });
     story.printed_by(MACHINES[5], &out);
     let released = fs::read_to_string(story.shared.path("released")).unwrap();
     assert_eq!(released, format!("hello\n{commit}"));
@@ -435,12 +492,25 @@ fn the_story_of_two_people_and_three_machines_is_true() {
         serde_json::from_slice(&output.stdout).unwrap()
     };
     let fix = json(0, "interlock shared verify 01k9 --json");
-    let signed = json(1, "interlock verify ../run.att --commit HEAD --base main --workflow fix --json");
+    let signed = json(
+        1,
+        "interlock verify ../run.att --commit HEAD --base main --workflow fix --json",
+    );
     let log = &signed["statement"]["predicate"]["log"];
-    assert_eq!((&log["head"]["sha256"], &log["events"]), (&fix["hash"], &fix["events"]));
+    assert_eq!(
+        (&log["head"]["sha256"], &log["events"]),
+        (&fix["hash"], &fix["events"])
+    );
     let release = json(0, "interlock shared verify 01kb --json");
     let archived = json(0, "interlock shared verify 01kb --tenant archive --json");
     assert_eq!(release["hash"], archived["hash"]);
-    let exported = fs::read_to_string(story.machine(MACHINES[0]).project().join("release.jsonl")).unwrap();
-    assert!(exported.lines().last().unwrap().contains(release["hash"].as_str().unwrap()));
+    let exported =
+        fs::read_to_string(story.machine(MACHINES[0]).project().join("release.jsonl")).unwrap();
+    assert!(
+        exported
+            .lines()
+            .last()
+            .unwrap()
+            .contains(release["hash"].as_str().unwrap())
+    );
 }

@@ -137,9 +137,12 @@ impl Work<'_> {
             CommandKind::Transition(_) => (!has(Right::Start)).then_some(
                 "the policy does not let you ask for transitions: `start` of its `[roles]` says who may",
             ),
-            CommandKind::Resume { .. } | CommandKind::Cancel { .. } => {
+            CommandKind::Resume { .. }
+            | CommandKind::Cancel { .. }
+            | CommandKind::EndActivity { .. }
+            | CommandKind::SettleEffect { .. } => {
                 (!has(Right::Start) && !has(Right::Approve)).then_some(
-                    "the policy does not let you resume or cancel: whoever may `start` or `approve` does",
+                    "the policy does not let you resume, cancel or answer: whoever may `start` or `approve` does",
                 )
             }
             _ => None,

@@ -4,9 +4,6 @@ use std::fmt::Write as _;
 
 use serde_json::Value;
 
-use super::fields::Fields;
-use crate::order::Failed;
-
 /// Maximum number of values listed after a wrong answer.
 const LISTED_MAX: usize = 20;
 
@@ -36,22 +33,18 @@ impl Question {
     /// Reads the arguments of `ask-user`.
     ///
     /// # Errors
-    /// A template produced an invalid argument.
-    pub fn of(input: &Value) -> Result<Self, Failed> {
-        let fields = Fields::new("ask-user", input);
-        let options = match fields.get("options") {
+    /// A template produced an invalid argument; the error is one sentence.
+    pub fn of(input: &Value) -> Result<Self, String> {
+        let options = match given(input, "options") {
             None => Vec::new(),
-            Some(Value::Array(options)) => options
-                .iter()
-                .map(|option| choice(&fields, option))
-                .collect::<Result<_, _>>()?,
-            Some(_) => return Err(fields.wrong("options", "is not a list")),
+            Some(Value::Array(options)) => options.iter().map(choice).collect::<Result<_, _>>()?,
+            Some(_) => return Err(wrong("options", "is not a list")),
         };
         Ok(Self {
-            text: fields.required("question")?,
-            multiline: fields.boolean("multiline")?,
+            text: required(input, "question")?,
+            multiline: boolean(input, "multiline")?,
             options,
-            allow_custom: fields.boolean("allow-custom")?,
+            allow_custom: boolean(input, "allow-custom")?,
         })
     }
 
@@ -110,18 +103,62 @@ impl Question {
     }
 }
 
-fn choice(fields: &Fields<'_>, option: &Value) -> Result<Choice, Failed> {
-    let named = Fields::new("ask-user", option);
+fn choice(option: &Value) -> Result<Choice, String> {
     Ok(match option {
         Value::Object(_) => Choice {
-            value: named.required("value")?.trim().to_owned(),
-            description: named.text("description")?.unwrap_or_default(),
+            value: required(option, "value")?.trim().to_owned(),
+            description: text(option, "description")?.unwrap_or_default(),
         },
         other => Choice {
-            value: fields.scalar("options", other)?.trim().to_owned(),
+            value: scalar("options", other)?.trim().to_owned(),
             description: String::new(),
         },
     })
+}
+
+fn given<'v>(input: &'v Value, name: &str) -> Option<&'v Value> {
+    input.get(name).filter(|value| !value.is_null())
+}
+
+fn text(input: &Value, name: &str) -> Result<Option<String>, String> {
+    given(input, name)
+        .map(|value| scalar(name, value))
+        .transpose()
+}
+
+fn required(input: &Value, name: &str) -> Result<String, String> {
+    text(input, name)?.ok_or_else(|| wrong(name, "is missing"))
+}
+
+/// Returns a boolean, given as one of several words.
+fn boolean(input: &Value, name: &str) -> Result<bool, String> {
+    let Some(text) = text(input, name)?.filter(|text| !text.trim().is_empty()) else {
+        return Ok(false);
+    };
+    match text.trim().to_ascii_lowercase().as_str() {
+        "true" | "yes" | "on" => Ok(true),
+        "false" | "no" | "off" => Ok(false),
+        other => {
+            let shown: String = other.chars().take(40).collect();
+            Err(wrong(
+                name,
+                &format!("is `{shown}`; write `true` or `false`"),
+            ))
+        }
+    }
+}
+
+fn scalar(name: &str, value: &Value) -> Result<String, String> {
+    match value {
+        Value::String(text) => Ok(text.clone()),
+        Value::Null => Ok(String::new()),
+        Value::Bool(_) | Value::Number(_) => Ok(value.to_string()),
+        Value::Array(_) | Value::Object(_) => Err(wrong(name, "is not text")),
+    }
+}
+
+fn wrong(name: &str, why: &str) -> String {
+    format!("`{name}` of `ask-user` {why}")
 }
 
 #[cfg(test)]
@@ -164,14 +201,18 @@ mod tests {
     }
 
     #[test]
-    fn a_wrong_argument_is_code_1() {
+    fn a_wrong_argument_is_named() {
         for input in [
             json!({}),
             json!({"question": "q", "multiline": "perhaps"}),
+            json!({"question": ["q"]}),
             json!({"question": "q", "options": "a"}),
             json!({"question": "q", "options": [{"description": "no value"}]}),
         ] {
-            assert_eq!(Question::of(&input).unwrap_err().code, 1, "{input}");
+            assert!(
+                Question::of(&input).unwrap_err().contains("of `ask-user`"),
+                "{input}"
+            );
         }
     }
 }
