@@ -32,6 +32,6 @@ pub use people::{
 pub use remote::open;
 pub use wire::{
     AnswerBody, BundleRef, CommandBody, Decided, ErrorBody, ErrorLine, EventLine, EventPage,
-    Health, Pinned, RunLine, RunPage, RunView, Settlement, SnapshotView, StandingView, StartBody,
-    Started, Verdict, WireCommand, WorkflowFile,
+    Health, PausedView, Pinned, RunLine, RunPage, RunView, Settlement, SnapshotView, StandingView,
+    StartBody, Started, Verdict, WireCommand, WorkflowFile,
 };

@@ -447,6 +447,9 @@ pub struct RunView {
     /// What a durable run stands at until a person says something: `question`, `pause`, or an interrupted step (`lost`, `lost_call`).
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub standing: Vec<StandingView>,
+    /// Who has paused the run, and why; none if it is not paused.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub paused: Option<PausedView>,
     /// Changes of protected things that no person has accepted.
     pub changed: Vec<Value>,
     /// What a yes to each request means, in words.
@@ -461,6 +464,16 @@ pub struct RunView {
     /// The revision of the policy that holds now; none if the tenant has none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub policy: Option<u64>,
+}
+
+/// Who has paused a run, and why.
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+pub struct PausedView {
+    /// Their name.
+    pub by: String,
+    /// The reason given.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
 }
 
 /// Something that a durable run stands at.

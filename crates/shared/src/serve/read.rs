@@ -3,7 +3,7 @@
 use axum::http::StatusCode;
 use interlock_core::{event::Event, names::RunId, pending::pending, visible::visible_lines};
 use interlock_fleet::{
-    BundleRef, EventLine, EventPage, Pinned, RunView, SnapshotView, Started, Told,
+    BundleRef, EventLine, EventPage, PausedView, Pinned, RunView, SnapshotView, Started, Told,
 };
 use interlock_store::{
     ChainHash, RunStore as _,
@@ -63,6 +63,10 @@ pub(crate) fn view(state: &ServerState, tenant: &Tenant, run: &RunId) -> Result<
         requests,
         approvals,
         standing: standing::view(machine, folded),
+        paused: folded.paused.as_ref().map(|pause| PausedView {
+            by: pause.by.clone(),
+            reason: pause.reason.clone(),
+        }),
         changed,
         asked: asked::asked(live.log(), machine, folded),
         evidence: asked::evidence(machine, folded),

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use interlock_core::names::Digest;
-use interlock_shared::{Address, Claim, Database, GivenBack, SharedError, Tenant};
+use interlock_shared::{Address, Claim, Database, GivenBack, NewWorkspace, SharedError, Tenant};
 use interlock_store::{EventLog as _, Listed, RunSummary, Runs as _};
 
 use crate::{
@@ -28,6 +28,7 @@ const TABLES: &[&str] = &[
     "bundles",
     "people",
     "votes",
+    "workspaces",
     "identities",
     "exchanged",
     "outbox",
@@ -77,6 +78,42 @@ fn tenants_see_nothing_of_each_other() {
     assert!(!given_back.unwrap());
     assert!(!database.renew(foreign.run(), 1, claim.lease).unwrap());
     assert!(database.expire().unwrap().is_empty());
+    let files = |id: &str| NewWorkspace {
+        id: id.to_owned(),
+        machine: "m".to_owned(),
+        files: Ok(b"files".to_vec()),
+    };
+    let theirs_kept = their_runs.database();
+    theirs_kept
+        .keep_workspace(foreign.run(), 1, files("theirs"))
+        .unwrap();
+    theirs_kept
+        .publish_workspace(foreign.run(), 1, "theirs")
+        .unwrap();
+    assert!(database.workspace(foreign.run()).unwrap().is_none());
+    let read = database.workspace_files(foreign.run(), "theirs");
+    assert!(read.unwrap().is_none());
+    assert!(
+        database
+            .keep_workspace(foreign.run(), 1, files("ours"))
+            .is_err()
+    );
+    assert!(
+        database
+            .publish_workspace(foreign.run(), 1, "theirs")
+            .is_err()
+    );
+    // Nor does a carrier that has lost the run.
+    assert!(
+        theirs_kept
+            .keep_workspace(foreign.run(), 0, files("late"))
+            .is_err()
+    );
+    assert!(
+        theirs_kept
+            .publish_workspace(foreign.run(), 0, "theirs")
+            .is_err()
+    );
     assert!(own.messages().read(&Digest::new(said.as_str())).is_err());
     assert_eq!(
         their_runs.open_run(foreign.run()).unwrap().count().unwrap(),

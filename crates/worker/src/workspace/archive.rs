@@ -167,8 +167,8 @@ impl<'a> Reader<'a> {
                 b'L' => long(&mut long_path, &found, bytes)?,
                 b'K' => long(&mut long_target, &found, bytes)?,
                 _ => {
-                    let path = full(long_path, &found.path)?;
-                    let target = full(long_target, &found.target)?;
+                    let path = full(long_path, found.path)?;
+                    let target = full(long_target, found.target)?;
                     return found
                         .entry(target, bytes)
                         .map(|entry| Some((path.to_vec(), entry)));

@@ -88,6 +88,7 @@ pub(crate) fn ready(
         project: folders.join(run.as_str()),
         folder: log.folder().path().to_owned(),
         limit: shared.workspace_limit,
+        current: None,
         known: None,
         pending: None,
     };
@@ -103,11 +104,13 @@ pub(crate) fn ready(
             recorder.record_first()?;
         }
         Some(current) => {
-            recorder.known = known(&current);
             let is_here = recorder.is_here(&current.id)? && recorder.project.is_dir();
             match &current.why {
-                _ if is_here => {}
-                None => bring(shared, &recorder, &current)?,
+                _ if is_here => recorder.have(&current),
+                None => {
+                    bring(shared, &recorder, &current)?;
+                    recorder.have(&current);
+                }
                 Some(_) if is_answered(log, &current)? => {}
                 Some(why) => missing = Some(ask(current.id.clone(), &current.machine, why)),
             }
@@ -122,13 +125,6 @@ pub(crate) fn ready(
 
 fn folder(shared: &Shared, run: &RunId) -> Result<PathBuf, UnreadyError> {
     shared.projects().of(run).map_err(UnreadyError::Project)
-}
-
-fn known(current: &Workspace) -> Option<Result<Vec<u8>, String>> {
-    match (&current.digest, &current.why) {
-        (Some(digest), _) => Some(Ok(digest.clone())),
-        (None, why) => why.clone().map(Err),
-    }
 }
 
 fn ask(id: String, machine: &str, why: &str) -> Missing {

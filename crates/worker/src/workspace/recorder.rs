@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use interlock_core::{event::Event, names::RunId};
-use interlock_shared::{Database, NewWorkspace, SharedError, WorkspaceRecorder};
+use interlock_shared::{Database, NewWorkspace, SharedError, Workspace, WorkspaceRecorder};
 use interlock_store::{
     StoreError, random_word,
     record::{Sync, Versioned, make_directory, read_file, write_file},
@@ -19,19 +19,21 @@ const FILE: &str = "workspace.json";
 /// The workspaces whose files are in the run's project on this machine.
 ///
 /// There are two while a step's end is being recorded: then it is not known yet which one is the current one.
-#[derive(Debug, Default, Serialize, Deserialize)]
+#[derive(Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Here {
+    /// The project that has them.
+    project: PathBuf,
     ids: Vec<String>,
 }
 
 impl Versioned for Here {
     const VERSION: i64 = 1;
-    const BYTES_MAX: u64 = 4096;
+    const BYTES_MAX: u64 = 16 * 1024;
 }
 
 /// What is recorded: the SHA-256 of the files, or why there are none.
-pub(super) type Known = Result<Vec<u8>, String>;
+type Known = Result<Vec<u8>, String>;
 
 /// Records the files of a run that is carried under one epoch.
 #[derive(Debug)]
@@ -45,6 +47,8 @@ pub(crate) struct Recorder {
     /// The run's folder on this machine.
     pub(super) folder: PathBuf,
     pub(super) limit: u64,
+    /// The current workspace, if its files are in the project.
+    pub(super) current: Option<String>,
     /// What the current workspace has.
     pub(super) known: Option<Known>,
     /// What is stored, and becomes the current one with the events that are appended.
@@ -54,18 +58,30 @@ pub(crate) struct Recorder {
 impl Recorder {
     /// Returns whether the files of a workspace are in the project.
     pub(super) fn is_here(&self, id: &str) -> Result<bool, StoreError> {
-        Ok(self.here()?.ids.iter().any(|here| here == id))
+        let here: Option<Here> = read_file(&self.folder.join(FILE))?;
+        let has =
+            |here: Here| here.project == self.project && here.ids.iter().any(|here| here == id);
+        Ok(here.is_some_and(has))
+    }
+
+    /// Begins with a workspace whose files are in the project.
+    pub(super) fn have(&mut self, current: &Workspace) {
+        self.current = Some(current.id.clone());
+        self.known = match (&current.digest, &current.why) {
+            (Some(digest), _) => Some(Ok(digest.clone())),
+            // An answer is to these missing files, not to those of later steps.
+            (None, why) => why.clone().map(Err).filter(|_| current.asked_seq.is_none()),
+        };
     }
 
     /// Remembers that the project has the files of these workspaces.
     pub(super) fn note(&self, ids: &[&str]) -> Result<(), StoreError> {
         make_directory(&self.folder)?;
-        let ids = ids.iter().map(|id| (*id).to_owned()).collect();
-        write_file(&self.folder.join(FILE), &Here { ids }, Sync::Now)
-    }
-
-    fn here(&self) -> Result<Here, StoreError> {
-        Ok(read_file(&self.folder.join(FILE))?.unwrap_or_default())
+        let here = Here {
+            project: self.project.clone(),
+            ids: ids.iter().map(|id| (*id).to_owned()).collect(),
+        };
+        write_file(&self.folder.join(FILE), &here, Sync::Now)
     }
 
     /// Records the files at once, before any step.
@@ -97,12 +113,9 @@ impl Recorder {
             return Ok(None);
         }
         let id = self.keep(files)?;
-        let here = self.here().map_err(|error| self.failed(&error))?;
-        let mut ids: Vec<&str> = here.ids.iter().map(String::as_str).collect();
-        // One that was never recorded is not needed again.
-        ids.truncate(1);
-        ids.push(&id);
-        self.note(&ids).map_err(|error| self.failed(&error))?;
+        let ids: Vec<&str> = self.current.iter().map(String::as_str).collect();
+        self.note(&[&ids[..], &[&id]].concat())
+            .map_err(|error| self.failed(&error))?;
         self.pending = Some(now);
         Ok(Some(id))
     }
@@ -136,6 +149,7 @@ impl WorkspaceRecorder for Recorder {
 
     fn recorded(&mut self, id: &str) {
         self.known = self.pending.take();
+        self.current = Some(id.to_owned());
         // If that fails, both are remembered, and one of them is the current one.
         let _ = self.note(&[id]);
     }
