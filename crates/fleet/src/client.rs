@@ -7,6 +7,7 @@ use std::{
 };
 
 use interlock_store::random_word;
+use nix::sys::signal::{SigSet, SigmaskHow};
 use reqwest::{Client, Method, StatusCode, Url};
 use tokio::{runtime::Handle, sync::oneshot};
 
@@ -260,13 +261,20 @@ impl Connection {
             .map_err(|error| error.to_string())?;
         let handle = runtime.handle().clone();
         let (stop, stopped) = oneshot::channel();
+        // The thread, and those that it starts, inherit what is blocked here. A signal that one of them took would not wake
+        // a thread that waits for it, not even the one that says that a shell line has ended.
+        let before = SigSet::all().thread_swap_mask(SigmaskHow::SIG_BLOCK);
         let thread = thread::Builder::new()
             .name("server".to_owned())
             .spawn(move || {
                 // It ends when dropped or sent.
                 let _ = runtime.block_on(stopped);
-            })
-            .map_err(|error| error.to_string())?;
+            });
+        if let Ok(before) = before {
+            // What was blocked before can be set again.
+            let _ = before.thread_set_mask();
+        }
+        let thread = thread.map_err(|error| error.to_string())?;
         Ok(Self {
             client,
             handle,

@@ -10,14 +10,13 @@ mod report;
 
 use std::{cell::RefCell, ffi::OsString, io::Write as _, process::ExitCode};
 
-use interlock_core::{names::RunId, visible::visible_lines};
+use interlock_core::visible::visible_lines;
 #[cfg(target_os = "linux")]
 use interlock_sandbox::plan::LeftOver;
 use interlock_sandbox::{
     Ended, Exit, Level, Plan, Reach, Unconfined, Watcher, plan::Column, run_watched,
 };
-use interlock_store::{Home, JoinedRun, RunFolder, RunLog, StoreError, Ticket};
-use nix::sys::signal::{SigSet, SigmaskHow};
+use interlock_store::{Home, Ticket};
 
 use crate::{app, live::now_ms};
 use arguments::{Arguments, Permission};
@@ -131,21 +130,7 @@ fn leaves_work(plan: &Plan) -> bool {
 
 fn home() -> Result<Home, String> {
     let home = Home::locate(app::variable).map_err(|error| error.to_string())?;
-    Ok(home.opening_joined(open_joined))
-}
-
-/// Opens a joined run, whose connection has threads of its own: signals are for this one, which follows the line.
-///
-/// A signal that another thread takes would not wake this one, not even the one that says that the line has ended.
-fn open_joined(run: &RunId, joined: &JoinedRun, folder: RunFolder) -> Result<RunLog, StoreError> {
-    // The threads inherit what is blocked here.
-    let before = SigSet::all().thread_swap_mask(SigmaskHow::SIG_BLOCK);
-    let opened = interlock_project::open_joined(run, joined, folder);
-    if let Ok(before) = before {
-        // What was blocked before can be set again.
-        let _ = before.thread_set_mask();
-    }
-    opened
+    Ok(home.opening_joined(interlock_project::open_joined))
 }
 
 /// Takes a ticket and parses its plan.
