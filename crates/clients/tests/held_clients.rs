@@ -4,7 +4,7 @@ use std::{fs, os::unix::fs::PermissionsExt as _, path::Path};
 
 use interlock_clients::{
     ClientId,
-    install::{Site, Start, StartOptions, hold},
+    install::{Site, Start, StartOptions, start_options},
 };
 use serde_json::{Value, json};
 
@@ -42,7 +42,7 @@ fn started(codex: &Path, says: &Value) -> Result<StartOptions, String> {
         &below("home"),
         Path::new("/opt/interlock"),
     );
-    hold(&Start {
+    start_options(&Start {
         client: ClientId::Codex,
         program: codex,
         directory: &below("project"),

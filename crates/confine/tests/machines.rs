@@ -48,7 +48,7 @@ fn what_a_called_machine_says_of_files_counts_as_what_its_caller_says() {
         commands: vec![make.clone()],
         ..ShellFacts::default()
     };
-    let hold = LineConfinement {
+    let confinement = LineConfinement {
         path: FramePath::root(),
         policy: &policy,
         stance: Stance::NoWrite,
@@ -64,7 +64,7 @@ fn what_a_called_machine_says_of_files_counts_as_what_its_caller_says() {
         text: "make",
         directory: "/p",
         facts: &facts,
-        hold: &hold,
+        confinement: &confinement,
         machine: &machine,
         context: &CallContext::of_project("/p"),
         decided: &Decided::default(),

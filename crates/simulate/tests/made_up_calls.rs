@@ -13,9 +13,8 @@ use std::{fmt::Write as _, ops::Range, path::Path};
 use interlock_core::{
     call::ToolCall,
     command::{AGENT, Answer, Command, CommandKind, LineEnd, LineStart, TransitionRequest},
-    decide, evolve,
+    confinement, decide, evolve,
     guard::GuardRef,
-    hold,
     holds::{Scope, read, unmet},
     keeps_running,
     machine::Machine,
@@ -172,20 +171,20 @@ impl Session {
         let finding = shell_finding(&self.machine, &self.run, call);
         let told = &mut self.told;
         let _ = writeln!(told, "{} {}: {finding:?}", call.id, call.tool);
-        if let Some(hold) = hold(&self.machine, &self.run, call) {
-            let listed: Vec<_> = hold.listed.iter().map(|one| &one.words).collect();
+        if let Some(confinement) = confinement(&self.machine, &self.run, call) {
+            let listed: Vec<_> = confinement.listed.iter().map(|one| &one.words).collect();
             let is = [
-                hold.by_person,
-                hold.reads,
-                hold.contained,
-                hold.nothing,
-                hold.fetches,
-                keeps_running(hold.policy, call.facts.shell.as_ref().unwrap()),
+                confinement.by_person,
+                confinement.reads,
+                confinement.contained,
+                confinement.nothing,
+                confinement.fetches,
+                keeps_running(confinement.policy, call.facts.shell.as_ref().unwrap()),
             ];
             let _ = writeln!(
                 told,
                 "  at {}: {:?} {is:?} {:?} {listed:?}",
-                hold.path, hold.stance, hold.probes
+                confinement.path, confinement.stance, confinement.probes
             );
         }
     }

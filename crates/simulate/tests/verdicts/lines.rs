@@ -149,7 +149,7 @@ impl Judge {
                 continue;
             }
             let confinement = confinement_at(&self.machine, run, &call, &FramePath::root());
-            writeln!(text, "  {hold:?}").unwrap();
+            writeln!(text, "  {confinement:?}").unwrap();
             if let Some(confinement) = confinement {
                 let allowed = AllowedLine {
                     text: line,
