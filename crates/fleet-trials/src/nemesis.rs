@@ -85,6 +85,7 @@ struct Ledger {
     runs: Mutex<Vec<(String, Acknowledged)>>,
     counts: Mutex<(usize, usize)>,
     unexplained: AtomicU64,
+    undecided: AtomicU64,
     failures: Mutex<Vec<String>>,
 }
 
@@ -234,20 +235,20 @@ impl Ledger {
     fn enter(&self, played: Played, (effects, seed): (Effects, u64)) {
         let checked = played.history.check(effects);
         let run = &played.run;
-        if checked == Checked::Impossible {
-            self.unexplained.fetch_add(1, Ordering::Relaxed);
-        }
-        if checked != Checked::Explained {
-            let path = env::temp_dir().join(format!("interlock-nemesis-{seed}-{run}.txt"));
-            let _ = fs::write(&path, played.history.text());
-            let why = match checked {
-                Checked::GivenUp => "the check was given up",
-                _ => "no order of the calls explains the answers",
-            };
-            self.fail(format!(
-                "run {run}: {why}; the history is in {}",
-                path.display()
-            ));
+        match checked {
+            Checked::Explained => {}
+            Checked::GivenUp => {
+                self.undecided.fetch_add(1, Ordering::Relaxed);
+            }
+            Checked::Impossible => {
+                self.unexplained.fetch_add(1, Ordering::Relaxed);
+                let path = env::temp_dir().join(format!("interlock-nemesis-{seed}-{run}.txt"));
+                let _ = fs::write(&path, played.history.text());
+                self.fail(format!(
+                    "run {run}: no order of the calls explains the answers; the history is in {}",
+                    path.display()
+                ));
+            }
         }
         self.failures.lock().unwrap().extend(played.failures);
         let (calls, unanswered) = played.history.counts();
@@ -322,6 +323,7 @@ fn report(
         slowest_durable_run: *steps.slowest.lock().unwrap(),
         unexplained: usize::try_from(ledger.unexplained.load(Ordering::Relaxed))
             .unwrap_or(usize::MAX),
+        undecided: usize::try_from(ledger.undecided.load(Ordering::Relaxed)).unwrap_or(usize::MAX),
         failures,
     }
 }

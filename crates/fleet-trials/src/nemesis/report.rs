@@ -24,6 +24,8 @@ pub struct Report {
     pub(super) slowest_durable_run: Duration,
     /// Histories that no order of the calls explains.
     pub(super) unexplained: usize,
+    /// Histories with too many possible orders to try all of them.
+    pub(super) undecided: usize,
     pub(super) failures: Vec<String>,
 }
 
@@ -44,6 +46,12 @@ impl Report {
     #[must_use]
     pub const fn unexplained(&self) -> usize {
         self.unexplained
+    }
+
+    /// Returns the number of histories with too many possible orders to try all of them.
+    #[must_use]
+    pub const fn undecided(&self) -> usize {
+        self.undecided
     }
 
     /// Returns the number of calls, of runs whose history was checked, of durable runs, and of faults.
@@ -73,6 +81,7 @@ impl Report {
         println!("calls, with repetitions       {}", self.calls);
         println!("calls without an answer       {}", self.unanswered);
         println!("histories                     {}", self.runs);
+        println!("  of them not decided         {}", self.undecided);
         println!("durable runs                  {}", self.durable_runs);
         println!("steps that were repeated      {}", self.repeated_steps);
         println!("workers that ended themselves {}", self.ended_workers);
@@ -93,7 +102,7 @@ impl Report {
         }
         match self.failures.as_slice() {
             [] => println!(
-                "\nevery history is linearizable, every log is whole, every step was done once"
+                "\nevery history that was decided is linearizable, every log is whole, every step was done once"
             ),
             failures => {
                 println!();
@@ -113,7 +122,7 @@ impl Report {
             "repeated_steps": self.repeated_steps, "ended_workers": self.ended_workers,
             "slowest_answer_ms": self.slowest_answer.as_millis() as u64,
             "slowest_durable_run_ms": self.slowest_durable_run.as_millis() as u64,
-            "unexplained": self.unexplained, "faults": self.faults.iter().map(fault).collect::<Vec<_>>(), "failures": self.failures,
+            "unexplained": self.unexplained, "undecided": self.undecided, "faults": self.faults.iter().map(fault).collect::<Vec<_>>(), "failures": self.failures,
         })
     }
 }
