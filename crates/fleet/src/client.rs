@@ -11,18 +11,19 @@ use nix::sys::signal::{SigSet, SigmaskHow};
 use reqwest::{Client, Method, StatusCode, Url};
 use tokio::{runtime::Handle, sync::oneshot};
 
-use crate::{error::FleetError, forward::Forwarder, wire::ErrorBody};
+use crate::{
+    error::FleetError,
+    forward::Forwarder,
+    request::{Answer, BYTES_MAX, REQUEST_TIME, Request},
+    wire::ErrorBody,
+};
 
-/// How long a request may take: a hook that has no verdict after two seconds refuses by itself, and could not say why.
-pub(crate) const REQUEST_TIME: Duration = Duration::from_millis(1_500);
 /// How long an unused connection is kept by a process that lives as long as a session.
 const IDLE_TIME: Duration = Duration::from_secs(15 * 60);
 /// How often an unused connection is checked.
 const KEEPALIVE_TIME: Duration = Duration::from_secs(15);
 /// Delay before a request is sent again with the same key.
 const REST: Duration = Duration::from_millis(50);
-/// Maximum size of an answer in bytes.
-pub(crate) const BYTES_MAX: usize = 64 * 1024 * 1024;
 
 /// A server with the token for it.
 #[derive(Debug)]
@@ -230,21 +231,6 @@ impl Server {
             message: error.message,
         })
     }
-}
-
-/// A request to a server.
-#[derive(Debug)]
-pub(crate) struct Request<'a> {
-    pub(crate) path: &'a str,
-    /// The key and the body of what is posted; `None`: it only reads.
-    pub(crate) posted: Option<(&'a str, &'a [u8])>,
-}
-
-/// What a server has answered.
-#[derive(Debug)]
-pub(crate) struct Answer {
-    pub(crate) status: StatusCode,
-    pub(crate) body: Vec<u8>,
 }
 
 impl Connection {

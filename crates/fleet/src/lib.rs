@@ -14,8 +14,10 @@ mod client;
 mod console;
 mod error;
 mod forward;
+mod keep;
 mod people;
 mod remote;
+mod request;
 mod wire;
 
 pub use bundles::{BundleView, RefusedBundle, current_bundle, start_run};
@@ -24,7 +26,7 @@ pub use console::{
     RunGraph, SignInAddress, Told,
 };
 pub use error::FleetError;
-pub use forward::keep_connection;
+pub use keep::keep_connection;
 pub use people::{
     ApprovalView, IssuerLine, Issuers, JobBody, PeopleBody, PeopleView, SignInBody, SignedIn,
     VoteLine,
