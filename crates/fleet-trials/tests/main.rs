@@ -51,7 +51,7 @@ fn is_noticed(name: &str) {
 #[test]
 fn the_log_of_a_fleet_is_linearizable_under_faults() {
     // `cargo xtask nemesis` goes on for as long as one likes.
-    let Some(report) = tried(40, None) else {
+    let Some(report) = tried(20, None) else {
         return;
     };
     report.print(false);
