@@ -474,8 +474,8 @@ impl Host for Embedded {
 
     fn next(&mut self, until_ms: Option<u64>) -> Result<Happening, StoreError> {
         loop {
-            let patience = self.wait_time(until_ms);
-            match self.inbox.recv_timeout(patience) {
+            let wait_time = self.wait_time(until_ms);
+            match self.inbox.recv_timeout(wait_time) {
                 Ok(message) => return Ok(self.message(message)),
                 // This host itself holds a sender.
                 Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => {

@@ -66,11 +66,18 @@ impl Address {
         Ok(address)
     }
 
-    /// Shows the database this certificate on each connection, all of which are encrypted, also on this machine.
+    /// Shows the database this certificate, if there is one, on each connection, all of which are encrypted then, also on
+    /// this machine.
     ///
     /// # Errors
     /// The address has no encrypted connections, or it is not a certificate with its key.
-    pub fn with_certificate(mut self, shown: ClientCertificate) -> Result<Self, SharedError> {
+    pub fn with_certificate(
+        mut self,
+        shown: Option<ClientCertificate>,
+    ) -> Result<Self, SharedError> {
+        let Some(shown) = shown else {
+            return Ok(self);
+        };
         let unused = |what| certificate::bad(certificate::CERTIFICATE, what);
         let is_socket = |host: &Host| matches!(host, Host::Unix(_));
         if self.config.get_ssl_mode() == SslMode::Disable {

@@ -1,5 +1,5 @@
 //! A run as OpenTelemetry spans: one each for the run, a visit of a state, an attempt of a stage, and a call of a
-//! model or a tool.
+//! model or a tool. And the sender of log records, for the audit of a team's log.
 //!
 //! Spans are made from the log, which contains everything, after the fact and in a
 //! process of their own: no verdict waits for them. Their ids are derived from the run

@@ -125,11 +125,8 @@ fn address(target: &Target) -> Result<(Address, Tenant), Box<dyn Error>> {
         "no database is named: set `INTERLOCK_DATABASE`, or say `--database postgres://USER@HOST/DATABASE`",
     )?;
     let password = env::var("PGPASSWORD").ok();
-    let address = Address::new(text, password.as_deref())?;
-    let address = match ClientCertificate::of_environment(|name| env::var_os(name))? {
-        Some(certificate) => address.with_certificate(certificate)?,
-        None => address,
-    };
+    let certificate = ClientCertificate::of_environment(|name| env::var_os(name))?;
+    let address = Address::new(text, password.as_deref())?.with_certificate(certificate)?;
     Ok((address, Tenant::new(&target.tenant)?))
 }
 

@@ -117,11 +117,7 @@ fn database(cli: &Cli) -> Result<Database, Box<dyn Error>> {
                 .into(),
         );
     };
-    let address = Address::new(&address, password.as_deref())?;
-    let address = match certificate {
-        Some(certificate) => address.with_certificate(certificate)?,
-        None => address,
-    };
+    let address = Address::new(&address, password.as_deref())?.with_certificate(certificate)?;
     Ok(Database::open(address, Tenant::new(&cli.tenant)?)?)
 }
 
